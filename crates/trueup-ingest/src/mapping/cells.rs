@@ -181,6 +181,9 @@ impl PickedRows {
 
     /// Keeps the rows for which `kept` is true, and returns the others.
     pub(super) fn split_off(&mut self, kept: &[bool]) -> Self {
+        if !kept.contains(&false) {
+            return Self::new(self.joined.len());
+        }
         let mut others = self.clone();
         others.keep(&kept.iter().map(|kept| !kept).collect::<Vec<_>>());
         self.keep(kept);
@@ -200,12 +203,12 @@ impl PickedRows {
 
 /// Rows that are left out, and what leaves out each.
 #[derive(Default)]
-pub(super) struct LeftOutRows {
+pub(super) struct UnpickedRows {
     pub(super) rows: PickedRows,
     causes: Vec<Arc<str>>,
 }
 
-impl LeftOutRows {
+impl UnpickedRows {
     /// Begins without rows, of a table with this number of joins.
     pub(super) fn new(joins: usize) -> Self {
         Self { rows: PickedRows::new(joins), causes: Vec::new() }

@@ -8,7 +8,6 @@ use super::declaration::{
 use super::origin::ValueOrigin;
 use super::spread::month_format;
 use super::times::ClockRule;
-use super::unpivot::unpivot_regex;
 use super::values::{TextRules, ValueReader};
 use crate::error::MappingFault;
 use crate::source::MAX_HEADER_ROW;
@@ -94,7 +93,7 @@ fn check_input(name: &str, input: &InputDeclaration) -> CheckResult {
     if let Some(unpivot) = &input.unpivot {
         let key = format!("{key}.unpivot");
         match &unpivot.columns {
-            UnpivotColumns::Pattern(pattern) => drop(unpivot_regex(&pattern.regex, &key)?),
+            UnpivotColumns::Pattern(pattern) => drop(pattern.compiled(&key)?),
             UnpivotColumns::Names(names) => {
                 if let Some(twice) = repeated(names.iter()) {
                     let reason = "the column is listed twice";

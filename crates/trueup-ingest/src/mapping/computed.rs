@@ -6,7 +6,7 @@ use super::column::{ColumnPlan, ColumnPlanner};
 use super::columns::KnownColumns;
 use super::declaration::ValueSource;
 use super::faults::PickedFaults;
-use super::inputs::InputColumn;
+use super::inputs::{InputColumn, add_column};
 use super::rows::RowPlan;
 use super::times::ClockRule;
 use super::unpivot::Unpivot;
@@ -43,14 +43,9 @@ impl ComputedColumns {
         let mut made = Vec::with_capacity(declared.len());
         for (name, source) in declared {
             let key = format!("{key}.compute.{name}");
-            if columns.iter().any(|column| column.name == *name || column.in_file == *name) {
-                return Err(MappingFault::new(key, "the input already has a column of this name").with_value(name));
-            }
+            add_column(columns, name, DataType::Utf8, &key)?;
             made.push((name.clone(), planner.plan(source, ColumnType::Text, &key)?));
         }
-        let column =
-            |name: &String| InputColumn { name: name.clone(), in_file: name.clone(), data_type: DataType::Utf8 };
-        columns.extend(declared.keys().map(column));
         Ok(Self { rows, columns: made })
     }
 

@@ -1,7 +1,10 @@
 //! A mapping file as it is written.
 
 use super::template::template_columns;
+use super::values::regex;
+use crate::error::MappingFault;
 use crate::source::FileFormat;
+use regex::Regex;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -141,7 +144,17 @@ pub(super) enum UnpivotColumns {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ColumnPattern {
-    pub(super) regex: String,
+    regex: String,
+}
+
+impl ColumnPattern {
+    /// Compiles the expression, given the key of the columns.
+    ///
+    /// # Errors
+    /// It is no regular expression.
+    pub(super) fn compiled(&self, key: &str) -> Result<Regex, MappingFault> {
+        regex(&self.regex, &format!("{key}.columns.regex"))
+    }
 }
 
 /// The period of a row of spend, over whose days it is divided.

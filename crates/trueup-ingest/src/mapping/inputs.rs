@@ -50,6 +50,23 @@ pub(super) struct InputColumn {
     pub(super) data_type: DataType,
 }
 
+/// Adds a column that a mapping makes of others.
+///
+/// # Errors
+/// There is already a column of this name.
+pub(super) fn add_column(
+    columns: &mut Vec<InputColumn>,
+    name: &str,
+    data_type: DataType,
+    key: &str,
+) -> Result<(), MappingFault> {
+    if columns.iter().any(|column| column.name == name || column.in_file == name) {
+        return Err(MappingFault::new(key, "the input already has a column of this name").with_value(name));
+    }
+    columns.push(InputColumn { name: name.to_owned(), in_file: name.to_owned(), data_type });
+    Ok(())
+}
+
 impl InputColumn {
     /// Returns a column of an input without files.
     fn missing(name: &str) -> Self {

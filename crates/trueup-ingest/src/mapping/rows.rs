@@ -1,7 +1,7 @@
 //! The rows that a table is made of: joined from its inputs, and picked by its conditions.
 
 use super::amounts::SeeText;
-use super::cells::{LeftOutRows, PickedRows, StringCells};
+use super::cells::{PickedRows, StringCells, UnpickedRows};
 use super::columns::{ColumnRef, KnownColumns};
 use super::conditions::{Condition, FirstTexts};
 use super::declaration::{Conditions, Join, TableDeclaration, Unmatched};
@@ -266,8 +266,8 @@ impl RowPlan {
         first: usize,
         rows: usize,
         limit: usize,
-    ) -> (PickedRows, LeftOutRows, usize, Vec<(usize, FoundFault)>) {
-        let (picked, left_out) = (PickedRows::new(self.joins.len()), LeftOutRows::new(self.joins.len()));
+    ) -> (PickedRows, UnpickedRows, usize, Vec<(usize, FoundFault)>) {
+        let (picked, left_out) = (PickedRows::new(self.joins.len()), UnpickedRows::new(self.joins.len()));
         let others = vec![FirstTexts::default(); self.conditions.len()];
         let (chosen, faults) = (Vec::new(), Vec::new());
         let mut picker = RowPicker { plan: self, texts, chosen, left: 0, picked, left_out, others, faults };
@@ -321,7 +321,7 @@ struct RowPicker<'a> {
     /// The further combinations of rows that the row may match.
     left: usize,
     picked: PickedRows,
-    left_out: LeftOutRows,
+    left_out: UnpickedRows,
     /// What rows have instead of the values of the conditions.
     others: Vec<FirstTexts>,
     faults: Vec<(usize, FoundFault)>,

@@ -1,7 +1,7 @@
 //! Columns that become rows: one row for each of them, with its name and its value.
 
 use super::declaration::{UnpivotColumns, UnpivotDeclaration};
-use super::inputs::InputColumn;
+use super::inputs::{InputColumn, add_column};
 use crate::error::MappingFault;
 use crate::value_marks::{marked, value_marks};
 use arrow_array::cast::AsArray;
@@ -13,7 +13,6 @@ use arrow_array::{
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema};
 use arrow_select::interleave::interleave;
 use arrow_select::take::take;
-use regex::Regex;
 use std::sync::Arc;
 
 /// Makes a row of each of some columns.
@@ -53,7 +52,7 @@ impl Unpivot {
                 wanted.iter().map(find).collect::<Result<_, _>>()?
             }
             UnpivotColumns::Pattern(pattern) => {
-                let pattern = unpivot_regex(&pattern.regex, &key)?;
+                let pattern = pattern.compiled(&key)?;
                 (0..columns.len()).filter(|at| pattern.is_match(&columns[*at].name)).collect()
             }
         };
@@ -77,11 +76,7 @@ impl Unpivot {
         let mut all: Vec<InputColumn> = others.map(|(_, column)| column.clone()).collect();
         for (part, name, data_type) in [("name", &declared.name, DataType::Utf8), ("value", &declared.value, data_type)]
         {
-            if all.iter().any(|column| column.name == *name || column.in_file == *name) {
-                let reason = "the input already has a column of this name";
-                return Err(MappingFault::new(format!("{key}.{part}"), reason).with_value(name));
-            }
-            all.push(InputColumn { name: name.clone(), in_file: name.clone(), data_type });
+            add_column(&mut all, name, data_type, &format!("{key}.{part}"))?;
         }
         Ok((unpivot, all))
     }
@@ -103,17 +98,7 @@ impl Unpivot {
             (0..rows).flat_map(|row| (0..arrays.len()).map(move |column| (column, row))).collect();
         interleave(&arrays, &places)
     }
-}
 
-/// Compiles the expression that names the columns.
-pub(super) fn unpivot_regex(regex: &str, key: &str) -> Result<Regex, MappingFault> {
-    Regex::new(regex).map_err(|error| {
-        let reason = format!("expected a regular expression: {}", error.to_string().replace('\n', " "));
-        MappingFault::new(format!("{key}.columns.regex"), reason)
-    })
-}
-
-impl Unpivot {
     /// Returns how many rows each row becomes.
     pub(super) const fn rows_per_row(&self) -> usize {
         self.columns.len()

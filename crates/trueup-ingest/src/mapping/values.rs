@@ -26,10 +26,7 @@ pub(super) struct Cleaning {
 
 impl Cleaning {
     fn new(source: &ValueSource, key: &str) -> Result<Self, MappingFault> {
-        let extract = source.extract.as_deref().map(Regex::new).transpose().map_err(|error| {
-            let reason = format!("expected a regular expression: {}", error.to_string().replace('\n', " "));
-            MappingFault::new(format!("{key}.extract"), reason)
-        })?;
+        let extract = source.extract.as_deref().map(|text| regex(text, &format!("{key}.extract"))).transpose()?;
         Ok(Self { extract, remove: source.remove.clone().unwrap_or_default(), trims: source.trim.unwrap_or(true) })
     }
 
@@ -55,6 +52,14 @@ impl Cleaning {
         let text = if self.trims { text.trim() } else { text };
         (!text.is_empty()).then_some(Cow::Borrowed(text))
     }
+}
+
+/// Compiles a regular expression of a mapping.
+pub(super) fn regex(text: &str, key: &str) -> Result<Regex, MappingFault> {
+    Regex::new(text).map_err(|error| {
+        let reason = format!("expected a regular expression: {}", error.to_string().replace('\n', " "));
+        MappingFault::new(key, reason)
+    })
 }
 
 /// Changes a text before it is read: takes what is wanted out of it, maps values, fills in a default.
