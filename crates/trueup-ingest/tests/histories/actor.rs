@@ -183,10 +183,6 @@ impl<'a> Actor<'a> {
         Self { number, location: store.location(Some(number)), store, inputs, ledger }
     }
 
-    pub(crate) fn end(&self) {
-        self.store.scheduler.end(self.number);
-    }
-
     /// Waits until this step is chosen.
     fn step(&self, what: String) {
         self.store.scheduler.step(self.number, what);
@@ -316,5 +312,12 @@ impl<'a> Actor<'a> {
             }
             Err(_) => {}
         }
+    }
+}
+
+/// Also if the actor panics, so that its history ends.
+impl Drop for Actor<'_> {
+    fn drop(&mut self) {
+        self.store.scheduler.end(self.number);
     }
 }

@@ -60,7 +60,6 @@ fn history(seed: u64) -> (String, Result<(), String>) {
                 // One thread, so that an actor has one operation at a time.
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
                 pool.install(|| actor.act(&script));
-                actor.end();
             });
         }
         store.run();

@@ -137,11 +137,12 @@ impl Scheduler {
             sender.send(Verdict::Killed).unwrap();
         } else {
             let before = state.waiting.insert(actor, Waiting { label, kind, verdict: sender });
+            state.running.remove(&actor);
+            self.changed.notify_all();
+            drop(state);
             // On a busy machine, a request may be given up before it is chosen.
             let is_given_up = before.is_none_or(|before| before.verdict.is_closed());
             assert!(is_given_up, "an actor has two operations at the same time");
-            state.running.remove(&actor);
-            self.changed.notify_all();
         }
         receiver
     }
@@ -158,7 +159,10 @@ impl Scheduler {
 
     /// Says that an actor has done everything.
     pub(crate) fn end(&self, actor: usize) {
-        self.state().running.remove(&actor);
+        let mut state = self.state();
+        state.running.remove(&actor);
+        // The last request, if it has been given up. Chosen later, it would count as running forever.
+        state.waiting.remove(&actor);
         self.changed.notify_all();
     }
 
@@ -233,4 +237,12 @@ fn verdict(random: &mut Random, fault_rate: u64, kind: Kind) -> Verdict {
     } else {
         Go
     }
+}
+
+#[test]
+fn a_request_that_was_given_up_does_not_outlive_its_actor() {
+    let scheduler = Scheduler::new(0, 1, 0, SystemTime::UNIX_EPOCH);
+    drop(scheduler.wait(0, "delete".to_owned(), Kind::Change));
+    scheduler.end(0);
+    assert!(!scheduler.settle());
 }
