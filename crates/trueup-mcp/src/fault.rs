@@ -24,7 +24,8 @@ pub struct Fault {
 const QUERY: &str = r#"{"metrics": ["leads", "bookRate"], "by": ["attributionChannel"], "days": "last-month"}"#;
 
 impl Fault {
-    pub(crate) fn new(code: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
+    /// Returns a fault without an example.
+    pub fn new(code: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { code, message: message.into(), fix: fix.into(), example: String::new() }
     }
 

@@ -50,5 +50,5 @@ pub use install::{Client, UnknownClient, configuration};
 pub use local::LocalDataset;
 pub use prompts::{Prompt, PromptArgument};
 pub use resources::Resource;
-pub use sdk::{ServeError, serve, serve_stdio};
+pub use sdk::{HttpDoor, ServeError, Visit, relay_stdio, serve, serve_stdio};
 pub use toolbox::{Caller, Organization, Settings, Tool, Toolbox};

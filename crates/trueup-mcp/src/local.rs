@@ -1,9 +1,9 @@
 //! A dataset that is open in this process, and follows its newest version.
 
-use crate::{Caller, Settings, Toolbox};
+use crate::{Caller, Fault, Settings, Toolbox, Visit};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use trueup::{Dataset, message_with_causes};
+use trueup::{Dataset, Execution, message_with_causes};
 
 /// The time between two checks for a new version.
 const REFRESH: Duration = Duration::from_secs(1);
@@ -29,9 +29,11 @@ impl LocalDataset {
         let toolbox = Arc::new(Toolbox::new(Arc::new(dataset), caller.clone(), settings.clone()));
         Self { caller, settings, open: Mutex::new(Open { toolbox, checked: Instant::now() }) }
     }
+}
 
+impl Visit for LocalDataset {
     /// Returns the tools over the newest version. If it cannot be opened, they are over the one that is open.
-    pub(crate) fn toolbox(&self) -> Arc<Toolbox> {
+    fn begin(&self) -> Result<(Arc<Toolbox>, Execution), Fault> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.checked.elapsed() >= REFRESH {
             open.checked = Instant::now();
@@ -44,6 +46,6 @@ impl LocalDataset {
                 Err(error) => tracing::warn!("{}", message_with_causes(&error)),
             }
         }
-        Arc::clone(&open.toolbox)
+        Ok((Arc::clone(&open.toolbox), Execution::default()))
     }
 }

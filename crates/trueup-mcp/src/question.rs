@@ -215,6 +215,21 @@ impl Question {
         if !call.toolbox.settings.allow_personal {
             personal::refuse(&dataset, prepared.events().names())?;
         }
+        if let Some(limit) = call.toolbox.settings.account_intervals {
+            let accounts = match &request.accounts {
+                Some(keys) => keys.len(),
+                None => call.toolbox.account_keys()?.len(),
+            };
+            let sub_ranges = prepared.events().sub_ranges().len();
+            if accounts.saturating_mul(sub_ranges) > limit {
+                let message = format!("{accounts} accounts times {sub_ranges} sub-ranges are more than {limit}");
+                return Err(Fault::new(
+                    "too-many-intervals",
+                    message,
+                    "name fewer accounts, or ask for a longer interval",
+                ));
+            }
+        }
         Ok(Self { dataset, version, request, prepared, metrics, by, limit: usize::MAX, name: days.name })
     }
 

@@ -1,6 +1,10 @@
 //! The protocol: the only module that knows the official SDK.
 
-use crate::{Fault, LocalDataset, Prompt, Resource, Toolbox};
+use crate::{Fault, Prompt, Resource, Toolbox};
+use http::request::Parts;
+use http::{Request, Response};
+use http_body_util::combinators::BoxBody;
+use hyper::body::{Body, Bytes};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, GetPromptRequestParams,
     GetPromptResponse, GetPromptResult, Implementation, ListPromptsResult, ListResourceTemplatesResult,
@@ -8,15 +12,22 @@ use rmcp::model::{
     PromptArgument, PromptMessage, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
     ResourceContents, ResourceTemplate, Role, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
-use rmcp::service::{RequestContext, RoleServer};
+use rmcp::service::{RequestContext, RoleClient, RoleServer};
+use rmcp::transport::Transport;
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::streamable_http_client::{StreamableHttpClientTransport, StreamableHttpClientTransportConfig};
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ServerHandler, serve_server};
 use serde_json::{Map, Value};
+use std::convert::Infallible;
+use std::fmt::Display;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Builder;
 use tokio::sync::watch;
-use trueup::{Execution, Interrupt, QueryProgress};
+use trueup::{Execution, Interrupt, QueryProgress, message_with_causes};
 
 /// What a model reads before its first call.
 const INSTRUCTIONS: &str = "Exact marketing and lead-funnel numbers of home-services businesses. Begin with `overview`. Find names with `find_fields` and \
@@ -37,33 +48,85 @@ pub enum ServeError {
     /// The client does not speak the protocol.
     #[error("the client does not speak the Model Context Protocol: {0}")]
     Protocol(String),
+    /// The service could not be asked.
+    #[error("{url} does not answer agents: {cause}; check the URL and the key, and that the service runs with `--mcp`")]
+    Service {
+        /// The URL of the door.
+        url: String,
+        /// What is wrong.
+        cause: String,
+    },
 }
 
-/// Serves a dataset over stdin and stdout, until the client closes stdin.
+/// Who asks: the tools of a caller, and whether the caller may call one now.
+pub trait Visit: std::fmt::Debug + Send + Sync {
+    /// Returns the tools that answer now, and how their queries run. Each call of a tool begins with this.
+    ///
+    /// # Errors
+    /// The caller may call none now.
+    fn begin(&self) -> Result<(Arc<Toolbox>, Execution), Fault>;
+}
+
+/// Serves a caller over stdin and stdout, until the client closes stdin.
 ///
 /// # Errors
 /// The client does not speak the protocol, or stdin or stdout fail.
-pub fn serve_stdio(dataset: LocalDataset) -> Result<(), ServeError> {
+pub fn serve_stdio(visit: impl Visit + 'static) -> Result<(), ServeError> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let ended = runtime.block_on(async {
         let (stdin, stdout) = rmcp::transport::io::stdio_pipes();
-        serve(dataset, stdin, stdout).await
+        serve(visit, stdin, stdout).await
     });
     // A query that nobody waits for must not keep the process.
     runtime.shutdown_background();
     ended
 }
 
-/// Serves a dataset over two streams, until the client closes the first.
+/// Hands the messages of a client on stdin and stdout on to the door of a service, until the client closes stdin: for a
+/// client that starts programs, of a user who has only a service and a key.
+///
+/// # Errors
+/// The service cannot be reached, does not accept the key, or has no door for agents; or stdin or stdout fail.
+pub fn relay_stdio(url: &str, key: &str) -> Result<(), ServeError> {
+    let client = trueup_store::http_client()?;
+    let door = format!("{}/mcp", url.trim_end_matches('/').trim_end_matches("/mcp"));
+    let config = StreamableHttpClientTransportConfig::with_uri(door.as_str()).auth_header(key);
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let ended = runtime.block_on(async {
+        let mut far = StreamableHttpClientTransport::with_client(client, config);
+        let (stdin, stdout) = rmcp::transport::io::stdio_pipes();
+        let mut near = AsyncRwTransport::new_server(stdin, stdout);
+        let gone = |cause: String| ServeError::Service { url: door.clone(), cause };
+        loop {
+            tokio::select! {
+                message = near.receive() => {
+                    let Some(message) = message else { break };
+                    far.send(message).await.map_err(|error| gone(message_with_causes(&error)))?;
+                }
+                message = Transport::<RoleClient>::receive(&mut far) => {
+                    let Some(message) = message else { return Err(gone("the service has ended the exchange".to_owned())) };
+                    near.send(message).await.map_err(|error| ServeError::Io(std::io::Error::other(error)))?;
+                }
+            }
+        }
+        // The answer to what was last asked does not matter any more.
+        drop(Transport::<RoleClient>::close(&mut far).await);
+        Ok(())
+    });
+    runtime.shutdown_background();
+    ended
+}
+
+/// Serves a caller over two streams, until the client closes the first.
 ///
 /// # Errors
 /// The client does not speak the protocol, or the server stops early.
 pub async fn serve(
-    dataset: LocalDataset,
+    visit: impl Visit + 'static,
     input: impl AsyncRead + Send + Unpin + 'static,
     output: impl AsyncWrite + Send + Unpin + 'static,
 ) -> Result<(), ServeError> {
-    let handler = Handler { dataset: Arc::new(dataset) };
+    let handler = Handler { visit: Some(Arc::new(visit)) };
     let running = match serve_server(handler, (input, output)).await {
         Ok(running) => running,
         // A client that leaves before it has said anything has done nothing wrong.
@@ -73,27 +136,80 @@ pub async fn serve(
     running.waiting().await.map(drop).map_err(|error| ServeError::Io(error.into()))
 }
 
+/// The protocol over HTTP: each request stands for itself, and no session is kept. An answer is one object of JSON, or
+/// a stream of events if the client wants to hear how far a call is. A client that disconnects cancels its call.
+pub struct HttpDoor(StreamableHttpService<Handler, NeverSessionManager>);
+
+impl HttpDoor {
+    /// Returns a door for requests to these hosts, each with or without a port. A browser may only send requests from
+    /// pages of these hosts; so no other page can use what its user may see.
+    #[must_use]
+    pub fn new(hosts: &[String]) -> Self {
+        let origins = hosts.iter().flat_map(|host| {
+            let host = if host.contains(':') && !host.starts_with('[') { format!("[{host}]") } else { host.clone() };
+            ["http", "https"].map(|scheme| format!("{scheme}://{host}:*"))
+        });
+        let config = StreamableHttpServerConfig::default()
+            .with_legacy_session_mode(false)
+            .with_json_response(true)
+            .with_allowed_hosts(hosts)
+            .with_allowed_origins(origins)
+            .enforce_origin_validation();
+        Self(StreamableHttpService::new(|| Ok(Handler { visit: None }), Arc::default(), config))
+    }
+
+    /// Answers a request of a caller who has signed in.
+    pub async fn answer<B>(
+        &self,
+        mut request: Request<B>,
+        visit: Arc<dyn Visit>,
+    ) -> Response<BoxBody<Bytes, Infallible>>
+    where
+        B: Body + Send + 'static,
+        B::Error: Display,
+    {
+        request.extensions_mut().insert(visit);
+        self.0.handle(request).await
+    }
+}
+
+impl std::fmt::Debug for HttpDoor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HttpDoor").finish_non_exhaustive()
+    }
+}
+
 /// Answers the requests of a client.
 #[derive(Clone, Debug)]
 struct Handler {
-    dataset: Arc<LocalDataset>,
+    /// Who asks; `None` if each request says so.
+    visit: Option<Arc<dyn Visit>>,
 }
 
 impl Handler {
+    /// Returns who asks.
+    fn visit(&self, context: &RequestContext<RoleServer>) -> Result<Arc<dyn Visit>, ErrorData> {
+        let of_request = || context.extensions.get::<Parts>()?.extensions.get::<Arc<dyn Visit>>().cloned();
+        self.visit.clone().or_else(of_request).ok_or_else(|| ErrorData::internal_error("nobody has signed in", None))
+    }
+
     /// Runs what a request asks for on a thread that may block. The request ends it if it is canceled, and hears how
     /// far it is if it asks for that.
     async fn run<T: Send + 'static>(
         &self,
         context: &RequestContext<RoleServer>,
-        work: impl FnOnce(&Toolbox, &Execution) -> T + Send + 'static,
-    ) -> Result<T, ErrorData> {
+        work: impl FnOnce(&Toolbox, &Execution) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<Result<T, Fault>, ErrorData> {
         let interrupt = Interrupt::default();
         let (sender, mut receiver) = watch::channel(0);
         let token = context.meta.get_progress_token();
         let progress = token.is_some().then(|| progress(sender));
-        let execution = Execution { interrupt: interrupt.clone(), progress, ..Execution::default() };
-        let dataset = Arc::clone(&self.dataset);
-        let mut work = tokio::task::spawn_blocking(move || work(&dataset.toolbox(), &execution));
+        let visit = self.visit(context)?;
+        let canceled = interrupt.clone();
+        let mut work = tokio::task::spawn_blocking(move || {
+            let (toolbox, execution) = visit.begin()?;
+            work(&toolbox, &Execution { interrupt: canceled, progress, ..execution })
+        });
         let (mut is_canceled, mut said) = (false, 0);
         loop {
             tokio::select! {

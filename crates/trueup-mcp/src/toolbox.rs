@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
+use trueup::benchmarks::Privacy;
 use trueup::query::{AccountFilter, DateRange, EventsQuery, current_day};
 use trueup::request::Today;
 use trueup::{Dataset, Day, Error, Execution, Shown, Value as Cell, most_similar};
@@ -50,6 +51,10 @@ pub struct Settings {
     pub today: Option<Day>,
     /// The folder or URL of the dataset, for earlier versions of it; `None` answers about one version only.
     pub folder: Option<PathBuf>,
+    /// Which benchmarks are anonymous enough to be shown.
+    pub privacy: Privacy,
+    /// The largest number of accounts times sub-ranges of a question; `None` sets no limit.
+    pub account_intervals: Option<usize>,
 }
 
 /// The tools of one caller, over one version of a dataset. Nothing that they do changes the dataset.

@@ -1,8 +1,19 @@
 //! The names of endpoints in the log and in the metrics, which never contain what a client sent.
 
 /// The names of all endpoints.
-pub(crate) const ENDPOINTS: [&str; 10] =
-    ["access", "events", "benchmarks", "insights", "explorer", "openapi", "health", "ready", "metrics", NO_ENDPOINT];
+pub(crate) const ENDPOINTS: [&str; 11] = [
+    "access",
+    "events",
+    "benchmarks",
+    "insights",
+    "explorer",
+    "mcp",
+    "openapi",
+    "health",
+    "ready",
+    "metrics",
+    NO_ENDPOINT,
+];
 
 /// The name for paths of no endpoint.
 pub(crate) const NO_ENDPOINT: &str = "none";
@@ -15,6 +26,7 @@ pub(crate) fn endpoint_name(path: &str) -> &'static str {
         ["", "ready"] => "ready",
         ["", "metrics"] => "metrics",
         ["", "explore"] | ["", "explore", _] => "explorer",
+        ["", "mcp"] => "mcp",
         ["", "openapi.json"] => "openapi",
         ["", "api"] => "access",
         ["", "api", _, "events"] => "events",

@@ -24,6 +24,10 @@ pub(crate) enum HttpError {
     },
     /// The header `Host` does not follow RFC 9112, section 3.2.
     Host(HostFault),
+    /// The body of a request to a door is too large, or has not arrived in time.
+    Body {
+        limit: usize,
+    },
     /// The listener of operators has no such path.
     NotForOperators,
     /// trueup is at fault.
@@ -127,6 +131,11 @@ impl HttpError {
                 format!("there are too many headers, and the limit is {limit}; send fewer of them"),
             ),
             Self::Host(fault) => (StatusCode::BAD_REQUEST, "invalid-host", fault.message().to_owned()),
+            Self::Body { limit } => (
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "body-too-large",
+                format!("the body is too large or did not arrive in time, and the limit is {limit} bytes; send a smaller one"),
+            ),
             Self::NotForOperators => (
                 StatusCode::NOT_FOUND,
                 "not-found",

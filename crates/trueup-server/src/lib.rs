@@ -8,6 +8,8 @@
 //! - `GET /health`, `GET /ready` and `GET /openapi.json` are answered by the server itself. With
 //!   [`Settings::explorer`], so are the page at `GET /explore` and its files and, if there are [`SignInLinks`],
 //!   `POST /explore/key`. Every other path is answered by the facade.
+//! - A [`Door`] ([`Server::door`]) answers a path of its own, such as `/mcp` for agents, to users who sign in with a
+//!   key.
 //! - Operators get `/metrics` in the text format of Prometheus at an address of their own
 //!   ([`Server::listen_for_operators`]), without a key; also `/health` and `/ready`.
 //! - A request runs on one of at most [`Settings::max_requests_at_once`] threads, of which the requests with one key
@@ -29,11 +31,12 @@
 
 // In call order: `serve` accepts a connection, which `slots` admits, and runs it over `timed_stream`, with `timer`,
 // `send_pace`, `head_reader`, `request_line` and `connection_state`. `pipeline` answers each request with `log`,
-// `http_error`, `openapi`, `explorer` (both a `static_file`), `sign_in_links`, `request_queue`, `workers` and
-// `response`, and makes a `refusal` where hyper passes no request on. `operations` answers operators, with `metrics`
-// and `readiness`. `endpoint` names endpoints for the log and the metrics. `signal` stops the server.
+// `http_error`, `openapi`, `explorer` (both a `static_file`), `sign_in_links`, a `door`, `request_queue`, `workers`
+// and `response`, and makes a `refusal` where hyper passes no request on. `operations` answers operators, with
+// `metrics` and `readiness`. `endpoint` names endpoints for the log and the metrics. `signal` stops the server.
 mod body;
 mod connection_state;
+mod door;
 mod endpoint;
 mod explorer;
 mod head_reader;
@@ -59,6 +62,8 @@ mod timed_stream;
 mod timer;
 mod workers;
 
+pub use body::Body;
+pub use door::{Door, DoorAnswer};
 pub use log::log_failure;
 pub use operations::RefreshReport;
 pub use serve::{Listeners, Server, serve};

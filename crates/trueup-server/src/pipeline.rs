@@ -2,6 +2,7 @@
 
 use crate::body::Body;
 use crate::connection_state::{ConnectionState, InFlightGuard, RequestStage};
+use crate::door::{Door, HoldingBody, bare_key};
 use crate::endpoint::NO_ENDPOINT;
 use crate::explorer;
 use crate::head_reader::HeadReader;
@@ -18,6 +19,7 @@ use crate::slots::ConnectionSlots;
 use crate::workers::Workers;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
+use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Body as HttpBody;
 use hyper::body::Incoming;
 use std::future::poll_fn;
@@ -42,6 +44,7 @@ pub(crate) struct Pipeline {
     ids: RequestIds,
     facade: FacadeCaller,
     links: Option<SignInLinks>,
+    door: Option<Arc<dyn Door>>,
     /// Whether this is the listener of operators.
     is_for_operators: bool,
 }
@@ -57,11 +60,12 @@ impl Pipeline {
         slots: Arc<ConnectionSlots>,
         refreshes: RefreshReport,
         links: Option<SignInLinks>,
+        door: Option<Arc<dyn Door>>,
     ) -> Result<Self, prometheus::Error> {
         let queue = Arc::new(RequestQueue::new(settings.max_requests_at_once));
         let operations = Arc::new(Operations::new(Arc::clone(&service), Arc::clone(&queue), slots, refreshes)?);
         let facade = FacadeCaller::new(service, &settings, queue, operations);
-        Ok(Self { settings, ids: RequestIds::default(), facade, links, is_for_operators: false })
+        Ok(Self { settings, ids: RequestIds::default(), facade, links, door, is_for_operators: false })
     }
 
     /// Creates the pipeline of the listener of operators, who ask about the same server.
@@ -71,6 +75,7 @@ impl Pipeline {
             ids: RequestIds::default(),
             facade: self.facade.clone(),
             links: None,
+            door: None,
             is_for_operators: true,
         }
     }
@@ -117,6 +122,10 @@ impl Pipeline {
         let (path, headers) = (request.uri().path(), request.headers());
         let encoding = accept_encoding(headers);
         let is_get = matches!(*request.method(), Method::GET | Method::HEAD);
+        if let Some(door) = self.door.as_ref().filter(|door| door.path() == path) {
+            let response = answer_at_door(&self.facade, &**door, request).await;
+            return response.unwrap_or_else(|| HttpError::Internal.response(encoding.as_deref()));
+        }
         match path {
             "/health" if is_get => health(),
             "/ready" if is_get => self.ready(headers).await,
@@ -315,6 +324,43 @@ async fn try_facade(facade: &FacadeCaller, request: Request<Incoming>) -> Option
             None
         }
     }
+}
+
+/// Answers a request to the path of a door. Returns `None`, and logs the cause, if the service is at fault.
+async fn answer_at_door(facade: &FacadeCaller, door: &dyn Door, request: Request<Incoming>) -> Option<Response<Body>> {
+    let (mut parts, body) = request.into_parts();
+    let state = parts.extensions.get::<ConnectionState>().cloned();
+    let enter = |stage| state.iter().for_each(|state| state.enter(stage));
+    enter(RequestStage::Body);
+    let body = timeout(facade.body_timeout, Limited::new(body, facade.max_body_bytes).collect()).await;
+    enter(RequestStage::Work);
+    let Ok(Ok(body)) = body else {
+        return Some(
+            HttpError::Body { limit: facade.max_body_bytes }.response(accept_encoding(&parts.headers).as_deref()),
+        );
+    };
+    bare_key(&mut parts.headers);
+    let asked = facade_request(&parts, Interrupt::default());
+    let refuse = |error| facade.response(ResponseHead::new(facade.service.refuse(&asked, error)));
+    let (service, request) = (Arc::clone(&facade.service), asked.clone());
+    let caller = match facade.answer_threads.start(move || service.sign_in(&request)) {
+        Ok(caller) => caller.await.ok()?,
+        Err(error) => {
+            tracing::error!(cause = %error, "no thread could be started to sign a user in");
+            return None;
+        }
+    };
+    let caller = match caller {
+        Ok(caller) => caller,
+        Err(error) => return refuse(error),
+    };
+    let user = Some(caller.user().to_owned());
+    let permit = match timeout(facade.service.limits().deadline, facade.queue.enter(user)).await {
+        Ok(permit) => permit?,
+        Err(_) => return refuse(ServiceError::Timeout(Interruption::Deadline)),
+    };
+    let response = door.answer(caller, Request::from_parts(parts, Full::new(body.to_bytes()))).await;
+    Some(response.map(|body| HoldingBody { body, _held: permit }.boxed_unsync()))
 }
 
 /// Cancels a request when its connection is gone. Has no effect on a request that has been answered.

@@ -1,5 +1,6 @@
 //! Accepts connections until a stop signal: [`serve`] in the caller's runtime, [`Server`] with its own runtime.
 
+use crate::door::Door;
 use crate::operations::RefreshReport;
 use crate::pipeline::Pipeline;
 use crate::settings::Settings;
@@ -65,6 +66,7 @@ pub struct Server {
     operators: Option<StdListener>,
     refreshes: RefreshReport,
     links: Option<SignInLinks>,
+    door: Option<Arc<dyn Door>>,
     service: Arc<Service>,
     settings: Settings,
     /// Ready once a signal has arrived; `None` until [`Server::hear_signals`].
@@ -89,6 +91,7 @@ impl Server {
             operators: None,
             refreshes,
             links: None,
+            door: None,
             service,
             settings,
             signal: None,
@@ -136,6 +139,12 @@ impl Server {
         Self { links: Some(links), ..self }
     }
 
+    /// Also answers requests to the path of a door.
+    #[must_use]
+    pub fn door(self, door: Arc<dyn Door>) -> Self {
+        Self { door: Some(door), ..self }
+    }
+
     /// Handles the signals of [`stop_signal`](crate::stop_signal) from the call on, before the server
     /// [runs](Self::run). Call this before announcing that the server listens, so that a signal sent in between stops
     /// the server properly.
@@ -170,11 +179,11 @@ impl Server {
     /// # Errors
     /// If the listener cannot be used in the server's runtime.
     pub fn run_until(self, signal: impl Future<Output = ()> + Send) -> io::Result<()> {
-        let Self { runtime, listener, operators, refreshes, links, service, settings, .. } = self;
+        let Self { runtime, listener, operators, refreshes, links, door, service, settings, .. } = self;
         runtime.block_on(async {
             let requests = TcpListener::from_std(listener)?;
             let operators = operators.map(TcpListener::from_std).transpose()?;
-            serve(Listeners { requests, operators, refreshes, links }, service, settings, signal).await
+            serve(Listeners { requests, operators, refreshes, links, door }, service, settings, signal).await
         })
     }
 }
@@ -197,11 +206,13 @@ pub struct Listeners {
     pub refreshes: RefreshReport,
     /// The links by which the page of the explorer may sign in, if there are any.
     pub links: Option<SignInLinks>,
+    /// What else answers a path of its own.
+    pub door: Option<Arc<dyn Door>>,
 }
 
 impl From<TcpListener> for Listeners {
     fn from(requests: TcpListener) -> Self {
-        Self { requests, operators: None, refreshes: RefreshReport::default(), links: None }
+        Self { requests, operators: None, refreshes: RefreshReport::default(), links: None, door: None }
     }
 }
 
@@ -228,9 +239,10 @@ pub async fn serve(
     settings: Settings,
     shutdown: impl Future<Output = ()> + Send,
 ) -> io::Result<()> {
-    let Listeners { requests, operators, refreshes, links } = listeners.into();
+    let Listeners { requests, operators, refreshes, links, door } = listeners.into();
     let slots = ConnectionSlots::new(&settings);
-    let pipeline = Pipeline::new(service, settings, Arc::clone(&slots), refreshes, links).map_err(io::Error::other)?;
+    let pipeline = Pipeline::new(service, settings, Arc::clone(&slots), refreshes, links, door);
+    let pipeline = pipeline.map_err(io::Error::other)?;
     let pipeline = Arc::new(pipeline);
     let answered = answer_requests(requests, &slots, &pipeline, shutdown);
     match operators {

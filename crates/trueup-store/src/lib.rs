@@ -32,7 +32,7 @@ pub use locations::{is_url, location_of, without_credentials};
 pub use pending::Pending;
 pub use plain_file::{PositionedReader, open_plain, read_at};
 #[cfg(feature = "object-store")]
-pub use remote::{RemoteFile, RemoteFiles, RemoteReader, RemoteStore};
+pub use remote::{RemoteFile, RemoteFiles, RemoteReader, RemoteStore, http_client};
 pub use store::{Entry, Holder, Listed, Publication, PublishError, ReadFault, Replacement, Store, open_store};
 
 /// The bytes of a block: what the block cache keeps as a whole, and what has a checksum of its own.

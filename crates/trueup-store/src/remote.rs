@@ -25,6 +25,7 @@ mod write;
 
 pub use location::RemoteStore;
 pub use source::{RemoteFile, RemoteFiles, RemoteReader};
+pub use web_client::http_client;
 
 use crate::interrupt::Interrupt;
 use crate::pending::Pending;

@@ -64,6 +64,7 @@ mod snapshot;
 pub use body::{Body, BodyReader, Chunk};
 pub use endpoint::insights::InsightDocuments;
 pub use error::{BenchmarkJobError, InvalidQuery, MissingRange, ServiceError, Upstream};
+pub use handle::SignedIn;
 pub use limits::{Clock, Limits, SystemClock};
 pub(crate) use negotiation::PARQUET;
 pub use negotiation::accepts_gzip;
@@ -153,6 +154,12 @@ impl Service {
     #[must_use]
     pub const fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// Returns which benchmarks are anonymous enough to be shown.
+    #[must_use]
+    pub const fn privacy(&self) -> Privacy {
+        self.privacy
     }
 
     /// Returns the memory budget; `None` if there is none.

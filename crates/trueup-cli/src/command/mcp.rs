@@ -1,4 +1,4 @@
-//! `trueup mcp`: the tools for agents, over stdin and stdout.
+//! `trueup mcp`: the tools for agents over stdin and stdout, from a dataset or from a service.
 
 use super::block_cache::BlockCacheArgs;
 use super::{open_dataset, option_values};
@@ -9,13 +9,14 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use trueup::request::RequestError;
 use trueup::{Day, is_url};
-use trueup_mcp::{Caller, Client, LocalDataset, ServeError, Settings, configuration, serve_stdio};
+use trueup_mcp::{Caller, Client, LocalDataset, ServeError, Settings, configuration, relay_stdio, serve_stdio};
 
 const EXAMPLES: &str = "\
 Examples:
   trueup mcp my-data --install claude
   trueup mcp my-data --account north --export-dir ~/exports
   trueup mcp my-data --today 2026-05-31
+  trueup mcp --url https://trueup.example.com --key-file anna.key --install cursor
 
 A client starts the command by itself; `--install` prints what to paste into its configuration.";
 
@@ -27,7 +28,20 @@ A client starts the command by itself; `--install` prints what to paste into its
 #[command(after_help = EXAMPLES)]
 pub(crate) struct McpCommand {
     /// Folder or URL of the dataset
-    dataset: PathBuf,
+    #[arg(required_unless_present = "url")]
+    dataset: Option<PathBuf>,
+
+    /// Ask a service (`trueup serve --mcp`) at this URL, with the key in --key-file, in place of a dataset
+    #[arg(
+        long,
+        requires = "key_file",
+        conflicts_with_all = ["dataset", "accounts", "export_dir", "allow_personal", "today", "cache_dir"]
+    )]
+    url: Option<String>,
+
+    /// File with the key for --url
+    #[arg(long, value_name = "FILE", requires = "url")]
+    key_file: Option<PathBuf>,
 
     /// Show only the account with this key. Repeat the option for several
     #[arg(long = "account", value_name = "KEY")]
@@ -59,8 +73,14 @@ impl McpCommand {
         if let Some(client) = &self.install {
             return self.print_configuration(client.parse().map_err(Failure::usage)?);
         }
+        if let (Some(url), Some(key_file)) = (&self.url, &self.key_file) {
+            let key = option_values::read_key(key_file)?;
+            return relay_stdio(url, key.reveal()).map_err(failure);
+        }
+        // Without a URL there is a dataset.
+        let Some(folder) = self.dataset else { return Ok(()) };
         self.cache.set()?;
-        let dataset = open_dataset(&self.dataset, None)?;
+        let dataset = open_dataset(&folder, None)?;
         if !self.accounts.is_empty() {
             RequestError::check_accounts(&dataset, &self.accounts)?;
         }
@@ -73,12 +93,10 @@ impl McpCommand {
             export_dir: self.export_dir,
             allow_personal: self.allow_personal,
             today: self.today,
-            folder: Some(self.dataset),
+            folder: Some(folder),
+            ..Settings::default()
         };
-        serve_stdio(LocalDataset::new(dataset, caller, settings)).map_err(|error| match error {
-            ServeError::Io(error) => Failure::fault(error),
-            error => Failure::request(error),
-        })
+        serve_stdio(LocalDataset::new(dataset, caller, settings)).map_err(failure)
     }
 
     /// Prints the configuration of a client, with paths that hold wherever the client runs.
@@ -87,7 +105,13 @@ impl McpCommand {
             let path = if is_url(path) { Ok(path.to_owned()) } else { std::path::absolute(path) };
             path.map(|path| path.display().to_string()).map_err(Failure::fault)
         };
-        let mut arguments = vec!["mcp".to_owned(), whole(&self.dataset)?];
+        let mut arguments = vec!["mcp".to_owned()];
+        if let Some(dataset) = &self.dataset {
+            arguments.push(whole(dataset)?);
+        }
+        if let (Some(url), Some(key_file)) = (&self.url, &self.key_file) {
+            arguments.extend(["--url".to_owned(), url.clone(), "--key-file".to_owned(), whole(key_file)?]);
+        }
         arguments.extend(self.accounts.iter().flat_map(|key| ["--account".to_owned(), key.clone()]));
         if let Some(folder) = &self.export_dir {
             arguments.extend(["--export-dir".to_owned(), whole(folder)?]);
@@ -102,5 +126,12 @@ impl McpCommand {
         output::print(|out| write!(out, "{}", configuration(client, &program, &arguments)))?;
         notice::aside(format_args!("paste this into {}", client.place()));
         Ok(())
+    }
+}
+
+fn failure(error: ServeError) -> Failure {
+    match error {
+        ServeError::Io(error) => Failure::fault(error),
+        error => Failure::request(error),
     }
 }

@@ -1,5 +1,7 @@
-//! `trueup serve`: the service over HTTP, its log, and its background threads ([`background`]).
+//! `trueup serve`: the service over HTTP, its log, its door for agents (`agents`), and its background threads
+//! ([`background`]).
 
+mod agents;
 pub(super) mod background;
 mod memory;
 
@@ -30,7 +32,7 @@ Examples:
   curl --compressed -H \"Authorization: $(cat anna.key)\" http://127.0.0.1:8080/api
 
 Ctrl-C, SIGTERM and SIGHUP stop the server after it has answered the requests that it is working on.
-Open /explore in a browser to ask questions with a key.
+Open /explore in a browser to ask questions with a key. With --mcp, agents ask at /mcp.
 GET /health reports that the server is running, GET /ready whether it should be sent requests; GET /openapi.json \
 describes the API.
 A new version of the dataset (ingested, rebuilt or restored) is served about a second later.
@@ -73,6 +75,9 @@ pub(crate) struct ServeCommand {
     /// Do not serve the page at /explore
     #[arg(long)]
     no_explorer: bool,
+
+    #[command(flatten)]
+    agents: agents::AgentArgs,
 
     /// Largest number of requests to work on at the same time; others wait. By default two per core, at most one per
     /// 8MiB of --memory, and at least 8
@@ -147,9 +152,12 @@ impl ServeCommand {
                 Some(bound.map_err(|error| cannot_listen(address, &error))?)
             }
         };
+        let address = server.local_addr();
+        if let Some(door) = self.agents.door(&service, address.ip()) {
+            server = server.door(door);
+        }
         // Must precede the notice `listening on`, because whoever reads that notice may send a signal.
         let server = server.hear_signals().map_err(Failure::fault)?;
-        let address = server.local_addr();
         let _versions = background::watch_versions(service, self.refresh, server.refresh_report(), |_| Ok(()))
             .map_err(Failure::fault)?;
         let _purge = background::purge_memory().map_err(Failure::fault)?;

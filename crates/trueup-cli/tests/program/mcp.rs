@@ -1,8 +1,9 @@
-//! `trueup mcp`: the program as a client starts it, and the configuration that it prints.
+//! `trueup mcp` as a client starts it, the configuration that it prints, and the same tools of `trueup serve --mcp`.
 
-use crate::workspace::Workspace;
+use crate::workspace::{RunningServer, Workspace};
 use serde_json::{Value as Json, json};
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::process::Stdio;
 
 /// Starts the command, says lines to it, closes its stdin, and returns what it says and its exit code.
@@ -82,4 +83,153 @@ fn the_configuration_of_a_client_has_whole_paths() {
         assert!(workspace.run(&["mcp", "ds", "--install", client]).succeeded().contains(&dataset), "{client}");
     }
     workspace.run(&["mcp", "ds", "--install", "other"]).failed(2);
+}
+
+/// Sends a message to the door of a server. Returns the status and the body of the answer.
+fn post(server: &RunningServer, headers: &str, message: &Json) -> (u16, String) {
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    let (body, address) = (message.to_string(), &server.address);
+    let host = if headers.contains("Host:") { String::new() } else { format!("Host: {address}\r\n") };
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\n{host}{headers}\r\nAccept: application/json, text/event-stream\r\n\
+         Accept-Encoding: identity\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head[9..12].parse().unwrap(), body.to_owned())
+}
+
+/// Calls a tool of a server with a key. Returns the result.
+fn call_over_http(server: &RunningServer, key: &str, tool: &str, arguments: Json) -> Json {
+    let (status, body) = post(server, &format!("Authorization: {key}"), &call(1, tool, arguments));
+    assert_eq!(status, 200, "{body}");
+    serde_json::from_str::<Json>(&body).unwrap()["result"].take()
+}
+
+#[test]
+fn a_service_answers_agents_with_what_their_keys_reach() {
+    let (workspace, anna) = Workspace::with_directory();
+    let bert = workspace.key("bert");
+    let server = RunningServer::of(&workspace, &["--mcp", "--today", "2025-12-31"]);
+    let asked = json!({ "metrics": ["leads"], "by": ["account"], "days": "2025" });
+    for (key, account) in [(&anna, "acme"), (&bert, "beta")] {
+        let said = call_over_http(&server, key, "query", asked.clone());
+        let local = ["--today", "2025-12-31", "--account", account];
+        let [first, second] = begin();
+        let (said_locally, _) = talk(&workspace, &local, &[first, second, call(1, "query", asked.clone())]);
+        let locally = said_locally.iter().find(|message| message["result"].get("isError").is_some()).unwrap();
+        assert_eq!(said["structuredContent"], locally["result"]["structuredContent"]);
+        assert_eq!(said["content"], locally["result"]["content"]);
+        let seen = call_over_http(&server, key, "overview", json!({}));
+        assert_eq!(seen["structuredContent"]["user"], if account == "acme" { "anna" } else { "bert" });
+    }
+    // Nothing is written, whatever is asked.
+    let export = json!({ "metrics": ["leads"], "days": "2025", "format": "csv", "file": "a.csv" });
+    assert_eq!(call_over_http(&server, &anna, "export", export)["isError"], true);
+    // As clients of the protocol send a key.
+    let [first, _] = begin();
+    let (status, body) = post(&server, &format!("Authorization: Bearer {anna}"), &first);
+    assert_eq!((status, body.contains("\"trueup\"")), (200, true), "{body}");
+}
+
+#[test]
+fn agents_without_a_key_or_from_pages_of_others_are_refused() {
+    let (workspace, key) = Workspace::with_directory();
+    let server = RunningServer::of(&workspace, &["--mcp", "--allow-host", "trueup.example.com"]);
+    let [first, _] = begin();
+    let status = |headers: &str| post(&server, headers, &first).0;
+    let signed = format!("Authorization: {key}");
+    for (headers, expected) in [
+        (signed.clone(), 200),
+        ("X-Nothing: 1".to_owned(), 401),
+        ("Authorization: tu_guess".to_owned(), 401),
+        (format!("{signed}\r\nHost: trueup.example.com"), 200),
+        (format!("{signed}\r\nHost: evil.example.com"), 403),
+        (format!("{signed}\r\nOrigin: https://trueup.example.com"), 200),
+        (format!("{signed}\r\nOrigin: http://localhost:3000"), 200),
+        (format!("{signed}\r\nOrigin: https://evil.example.com"), 403),
+        (format!("{signed}\r\nOrigin: null"), 403),
+    ] {
+        assert_eq!(status(&headers), expected, "{}", headers.replace(&key, "KEY"));
+    }
+    let large = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping", "params": { "a": "a".repeat(1 << 17) } });
+    assert_eq!(post(&server, &signed, &large).0, 413);
+    // Without `--mcp`, the path is one that does not exist.
+    let server = RunningServer::of(&workspace, &[]);
+    assert_eq!(post(&server, &signed, &first).0, 405);
+}
+
+#[test]
+fn each_call_is_one_request_of_the_hour() {
+    let (workspace, key) = Workspace::with_directory();
+    let server = RunningServer::of(&workspace, &["--mcp", "--hourly-limit", "3"]);
+    let [first, _] = begin();
+    for _ in 0..5 {
+        assert_eq!(post(&server, &format!("Authorization: {key}"), &first).0, 200);
+    }
+    let call = || call_over_http(&server, &key, "find_fields", json!({ "names": ["leads"] }));
+    for _ in 0..3 {
+        assert_eq!(call()["isError"], false);
+    }
+    assert_eq!(call()["structuredContent"]["code"], "rate-limited");
+}
+
+#[test]
+fn limits_of_the_service_hold_for_agents() {
+    let (workspace, key) = Workspace::with_directory();
+    let server = RunningServer::of(&workspace, &["--mcp", "--max-account-intervals", "30"]);
+    let asked = json!({ "metrics": ["leads"], "days": "2025-01", "interval": "day" });
+    assert_eq!(call_over_http(&server, &key, "query", asked)["structuredContent"]["code"], "too-many-intervals");
+}
+
+#[test]
+fn a_client_hears_how_far_a_call_over_http_is() {
+    let (workspace, key) = Workspace::with_directory();
+    let server = RunningServer::of(&workspace, &["--mcp"]);
+    let mut asked = call(1, "query", json!({ "metrics": ["leads"], "days": "2025" }));
+    asked["params"]["_meta"] = json!({ "progressToken": "p" });
+    let (status, body) = post(&server, &format!("Authorization: {key}"), &asked);
+    assert_eq!(status, 200);
+    assert!(body.contains("notifications/progress") && body.contains("structuredContent"), "{body}");
+}
+
+#[test]
+fn a_client_that_starts_programs_asks_a_service() {
+    let (workspace, key) = Workspace::with_directory();
+    workspace.write("anna.key", &key);
+    let server = RunningServer::of(&workspace, &["--mcp", "--today", "2025-12-31"]);
+    let asked = json!({ "metrics": ["leads"], "by": ["account"], "days": "2025" });
+    let mut command = workspace.command();
+    command.args(["mcp", "--url", &server.url(), "--key-file", "anna.key"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut next = || serde_json::from_str::<Json>(&lines.next().unwrap().unwrap()).unwrap();
+    let [first, second] = begin();
+    writeln!(stdin, "{first}").unwrap();
+    assert_eq!(next()["result"]["serverInfo"]["name"], "trueup");
+    writeln!(stdin, "{second}\n{}", call(2, "query", asked.clone())).unwrap();
+    let said = next();
+    assert_eq!(said["result"]["content"], call_over_http(&server, &key, "query", asked)["content"], "{said}");
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
+
+    // A key that is not accepted, and a service without the door.
+    workspace.write("other.key", "tu_guess");
+    let refused = |key_file: &str, url: &str| {
+        let mut command = workspace.command();
+        command.args(["mcp", "--url", url, "--key-file", key_file]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        writeln!(child.stdin.take().unwrap(), "{first}").unwrap();
+        let output = child.wait_with_output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, said) = refused("other.key", &server.url());
+    assert!(code == Some(1) && said.contains("authorization required"), "{code:?} {said}");
+    let without = RunningServer::of(&workspace, &[]);
+    let (code, said) = refused("anna.key", &without.url());
+    assert!(code == Some(1) && said.contains("runs with `--mcp`"), "{code:?} {said}");
 }

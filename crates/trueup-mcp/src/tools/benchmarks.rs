@@ -10,8 +10,7 @@ use serde_json::Number;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use trueup::benchmarks::{
-    BenchmarkData, BenchmarkMetric, BenchmarkPeriod, BenchmarkQuery, BenchmarkRow, BenchmarkSelection, Privacy, Series,
-    read,
+    BenchmarkData, BenchmarkMetric, BenchmarkPeriod, BenchmarkQuery, BenchmarkRow, BenchmarkSelection, Series, read,
 };
 use trueup::query::EventsQuery;
 use trueup::{ResultTable, Value};
@@ -115,7 +114,7 @@ impl Month<'_> {
         // Without a login, a reader is taken for one who may see only this account, as in a report.
         let reach = toolbox.caller.accounts.as_ref().unwrap_or(&scope);
         let selection = self.selection;
-        let query = BenchmarkQuery { selection, scope: &scope, reach, privacy: Privacy::default() };
+        let query = BenchmarkQuery { selection, scope: &scope, reach, privacy: toolbox.settings.privacy };
         let others = self.data.answer(&query);
         if toolbox.dataset.accounts().get(key).is_none_or(|account| account.industry.is_none()) {
             draft.note(format!(

@@ -45,6 +45,15 @@ pub(super) fn web_client() -> io::Result<ClientBuilder> {
     Ok(builder.tls_backend_preconfigured(tls()?))
 }
 
+/// Returns a client for requests to a service on the web, such as one of trueup. A redirect keeps `https`, and reaches
+/// no address of a special class, such as loopback, that the URL itself does not have.
+///
+/// # Errors
+/// The authorities that the system trusts cannot be read.
+pub fn http_client() -> io::Result<reqwest::Client> {
+    web_client()?.build().map_err(io::Error::other)
+}
+
 /// Returns the settings of TLS: those of ring, and the authorities that the system trusts. They are no settings of the
 /// process, whose provider of TLS is up to the program that this library is part of.
 fn tls() -> io::Result<ClientConfig> {

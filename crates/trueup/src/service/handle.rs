@@ -56,6 +56,35 @@ impl Service {
         Some(login.user().to_owned())
     }
 
+    /// Authenticates the caller of a request by its key, for a server that answers in another protocol than
+    /// [`handle`](Self::handle), from [`dataset`](Self::dataset). Nothing is counted.
+    ///
+    /// # Errors
+    /// The key is absent or not accepted, or the directory fails.
+    ///
+    /// ```
+    /// use trueup::service::{Request, Service, ServiceError};
+    ///
+    /// fn accounts(service: &Service, request: &Request) -> Result<usize, ServiceError> {
+    ///     let caller = service.sign_in(request)?;
+    ///     service.count(&caller)?;
+    ///     Ok(caller.reach.accounts().len())
+    /// }
+    /// ```
+    pub fn sign_in(&self, request: &Request) -> Result<SignedIn, ServiceError> {
+        let login = self.directory.authenticate(key(request).as_ref())?.map_err(ServiceError::SignedOut)?;
+        let reach = self.directory.reach(&login)?;
+        Ok(SignedIn { login, reach })
+    }
+
+    /// Counts a request in the hour of a caller who has signed in.
+    ///
+    /// # Errors
+    /// All requests of the hour are used, the user was removed, or the directory fails.
+    pub fn count(&self, caller: &SignedIn) -> Result<(), ServiceError> {
+        self.counted(caller.login.clone()).map_err(ServiceError::SignedOut)?.map(drop)
+    }
+
     fn respond(&self, request: &Request, answer: Result<Answer, ServiceError>) -> Response {
         let answer = answer.unwrap_or_else(|error| {
             (self.on_failure)(&error);
@@ -95,13 +124,13 @@ impl Service {
     /// Returns the login that a key belongs to, and counts the request.
     fn authenticate(&self, request: &Request) -> Result<Login, ServiceError> {
         let login = self.directory.authenticate(key(request).as_ref())?.map_err(ServiceError::Unauthorized)?;
-        self.count(login).map_err(ServiceError::Unauthorized)?
+        self.counted(login).map_err(ServiceError::Unauthorized)?
     }
 
     /// Returns the login that a key or, without a key, a session belongs to, and counts the request.
     fn authenticate_or_session(&self, request: &Request) -> Result<Login, ServiceError> {
         let login = self.login(request)?.map_err(ServiceError::SignedOut)?;
-        self.count(login).map_err(ServiceError::SignedOut)?
+        self.counted(login).map_err(ServiceError::SignedOut)?
     }
 
     /// Returns the login that a key or, without a key, a session belongs to.
@@ -114,13 +143,29 @@ impl Service {
 
     /// Counts the request in the user's hour. The outer error refuses a user who was removed in the meantime; the
     /// callers report it as they report unknown credentials.
-    fn count(&self, login: Login) -> Result<Result<Login, ServiceError>, Refusal> {
+    fn counted(&self, login: Login) -> Result<Result<Login, ServiceError>, Refusal> {
         match self.directory.count(&login, self.clock.now()) {
             Ok(Hourly::Allowed) => Ok(Ok(login)),
             Ok(Hourly::Limited { retry_after_seconds }) => Ok(Err(ServiceError::RateLimited { retry_after_seconds })),
             Err(Error::Unknown { entity: Entity::User, .. }) => Err(Refusal::Unknown),
             Err(error) => Ok(Err(error.into())),
         }
+    }
+}
+
+/// A caller who has [signed in](Service::sign_in).
+#[derive(Clone, Debug)]
+pub struct SignedIn {
+    login: Login,
+    /// The organizations and accounts that the caller may read.
+    pub reach: LoginScope,
+}
+
+impl SignedIn {
+    /// Returns the name of the user.
+    #[must_use]
+    pub fn user(&self) -> &str {
+        self.login.user()
     }
 }
 

@@ -1,0 +1,126 @@
+//! The door for agents at `/mcp`: the tools of `trueup mcp` over HTTP, with the users, the scopes, the limits and the log
+//! of the service.
+
+use http::Request;
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Bytes;
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+use std::sync::Arc;
+use trueup::service::{Service, ServiceError, SignedIn};
+use trueup::{Day, Error, Execution};
+use trueup_mcp::{Caller, Fault, HttpDoor, Organization, Settings, Toolbox, Visit};
+use trueup_server::{Door, DoorAnswer};
+
+/// The options of the door for agents.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct AgentArgs {
+    /// Also answer agents at /mcp, over HTTP as the Model Context Protocol has it, with the same users and keys. Each
+    /// call of a tool is one request of the hour
+    #[arg(long, help_heading = "Agents")]
+    mcp: bool,
+
+    /// A host that agents may name in their requests, such as that of a proxy. Repeat the option for several. This
+    /// machine's own loopback names, and the address of --listen, are always allowed
+    #[arg(long = "allow-host", value_name = "HOST", help_heading = "Agents", requires = "mcp")]
+    allowed_hosts: Vec<String>,
+
+    /// Answer questions of agents about names, phones, e-mails, transcripts and recordings of customers
+    #[arg(long, help_heading = "Agents", requires = "mcp")]
+    allow_personal: bool,
+
+    /// The day that ranges of agents such as `last-month` count from; by default that of the clock, in the time zone of
+    /// the accounts
+    #[arg(long, value_name = "DATE", help_heading = "Agents", requires = "mcp")]
+    today: Option<Day>,
+}
+
+impl AgentArgs {
+    /// Returns the door of a service that listens on an address; `None` unless it is asked for.
+    pub(super) fn door(&self, service: &Arc<Service>, address: IpAddr) -> Option<Arc<dyn Door>> {
+        if !self.mcp {
+            return None;
+        }
+        let mut hosts: Vec<String> = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into();
+        if !address.is_unspecified() {
+            hosts.push(address.to_string());
+        }
+        hosts.extend(self.allowed_hosts.iter().cloned());
+        let settings = Settings {
+            allow_personal: self.allow_personal,
+            today: self.today,
+            privacy: service.privacy(),
+            account_intervals: Some(service.limits().account_intervals),
+            ..Settings::default()
+        };
+        Some(Arc::new(AgentDoor { door: HttpDoor::new(&hosts), service: Arc::clone(service), settings }))
+    }
+}
+
+/// The door for agents.
+#[derive(Debug)]
+struct AgentDoor {
+    door: HttpDoor,
+    service: Arc<Service>,
+    settings: Settings,
+}
+
+impl Door for AgentDoor {
+    fn path(&self) -> &str {
+        "/mcp"
+    }
+
+    fn answer(&self, caller: SignedIn, request: Request<Full<Bytes>>) -> DoorAnswer<'_> {
+        let visit = Visitor { service: Arc::clone(&self.service), caller, settings: self.settings.clone() };
+        Box::pin(async {
+            let response = self.door.answer(request, Arc::new(visit)).await;
+            response.map(|body| body.map_err(|never| match never {}).boxed_unsync())
+        })
+    }
+}
+
+/// A user of the service who calls tools.
+#[derive(Debug)]
+struct Visitor {
+    service: Arc<Service>,
+    caller: SignedIn,
+    settings: Settings,
+}
+
+impl Visitor {
+    /// Returns the tools of the user. The directory may have accounts that have no data yet.
+    fn toolbox(&self) -> Result<Toolbox, Fault> {
+        let (dataset, reach) = (self.service.dataset(), &self.caller.reach);
+        let mut keys: BTreeSet<String> = reach.accounts().accounts().map(str::to_owned).collect();
+        let named: Vec<String> = keys.iter().cloned().collect();
+        for key in dataset.missing_accounts(&named)? {
+            keys.remove(key);
+        }
+        let organizations = reach.organizations().into_iter().map(|organization| Organization {
+            id: organization.id().to_owned(),
+            accounts: organization.accounts().accounts().map(str::to_owned).collect(),
+        });
+        let organizations = organizations.collect();
+        let caller = Caller { user: Some(self.caller.user().to_owned()), organizations, accounts: Some(keys) };
+        Ok(Toolbox::new(dataset, caller, self.settings.clone()))
+    }
+}
+
+impl Visit for Visitor {
+    fn begin(&self) -> Result<(Arc<Toolbox>, Execution), Fault> {
+        self.service.count(&self.caller).map_err(|error| refused(&error))?;
+        let budget = self.service.memory_budget().map(|budget| budget.for_user(self.caller.user()));
+        let memory = budget.map(|budget| budget.reserve(0)).transpose().map_err(Error::from)?;
+        let execution = Execution {
+            memory: memory.map(Arc::new),
+            max_rows: Some(self.service.limits().rows),
+            ..Execution::default()
+        };
+        Ok((Arc::new(self.toolbox()?), execution))
+    }
+}
+
+/// Returns the fault of a call that the service refuses.
+fn refused(error: &ServiceError) -> Fault {
+    Fault::new(error.code().unwrap_or("signed-out"), error.to_string(), "ask the person who runs this server")
+}
