@@ -6,6 +6,7 @@
 //! Other tests need something that is not in the repository, and are skipped without it. With `TRUEUP_SKIP_NOTHING=1`,
 //! as in `.ci/run`, they fail instead.
 
+use proptest::test_runner::Config as ProptestConfig;
 use std::env;
 use std::ffi::OsString;
 
@@ -25,6 +26,14 @@ pub fn is_exhaustive() -> bool {
 #[must_use]
 pub fn step(sample: usize) -> usize {
     if is_exhaustive() { 1 } else { sample }
+}
+
+/// Returns the settings of a property test: `all` random cases if it tries everything, otherwise a fifth of them. Each
+/// run tries others.
+#[must_use]
+pub fn cases(all: u32) -> ProptestConfig {
+    let cases = if is_exhaustive() { all } else { all.div_ceil(5) };
+    ProptestConfig { cases, ..ProptestConfig::default() }
 }
 
 /// Returns the bits of a file that a test flips, each as a byte and a bit of it: all if it tries everything, otherwise

@@ -11,6 +11,7 @@ use trueup_core::dataset::Dataset;
 use trueup_core::definitions::Definitions;
 use trueup_core::query::{CohortWindow, EventsQuery, Filter, Interval};
 use trueup_core::{Error, Execution, Interrupt, QueryError, ResultTable, Value};
+use trueup_testkit::exhaustive::cases;
 
 fn compared(
     dataset: &Dataset,
@@ -90,7 +91,7 @@ fn found(answer: &ResultTable, request: &RandomRequest) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(cases(400))]
 
     #[test]
     fn comparisons_agree_with_the_oracle(platform in platform(), request in request(), is_by_account in any::<bool>()) {

@@ -6,6 +6,7 @@ use crate::platform::{Account, Platform, account, platform, request};
 use proptest::prelude::*;
 use std::sync::Arc;
 use trueup_core::benchmarks::{BenchmarkMetric, BenchmarkSelection, Series};
+use trueup_testkit::exhaustive::cases;
 
 /// The series, the dimensions and the metrics of a row.
 type Figures = (Series, Vec<Arc<str>>, Vec<Option<f64>>);
@@ -88,7 +89,7 @@ fn each_currency_needs_enough_accounts() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+    #![proptest_config(cases(150))]
 
     /// Nothing that accounts of other currencies do changes a figure of money, or whether it is shown.
     #[test]

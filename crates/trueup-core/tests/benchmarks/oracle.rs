@@ -11,6 +11,7 @@ use trueup_core::Value;
 use trueup_core::benchmarks::{BenchmarkDimension, BenchmarkMetric, BenchmarkRow, Series};
 use trueup_core::dataset::Dataset;
 use trueup_core::query::{EventsQuery, Filter};
+use trueup_testkit::exhaustive::cases;
 
 /// The amounts of one account by segment and metric: counts, or money in millionths.
 pub(crate) type Segments = BTreeMap<Vec<String>, BTreeMap<String, i128>>;
@@ -437,7 +438,7 @@ fn engine_answer(platform: &Platform, request: &RandomRequest) -> Vec<BenchmarkR
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(cases(400))]
 
     #[test]
     fn benchmarks_agree_with_the_oracle(platform in platform(), request in request()) {

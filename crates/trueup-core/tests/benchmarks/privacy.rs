@@ -5,6 +5,7 @@ use crate::oracle;
 use crate::platform::{Account, Customer, Platform, account, platform, request};
 use proptest::prelude::*;
 use trueup_core::benchmarks::{BenchmarkDimension, BenchmarkMetric, BenchmarkSelection};
+use trueup_testkit::exhaustive::cases;
 
 /// Returns an account with the industry and the currency of another.
 fn of_kind(kind: &Account, account: Account) -> Account {
@@ -240,7 +241,7 @@ fn a_figure_of_one_account_is_not_what_published_figures_leave() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+    #![proptest_config(cases(150))]
 
     /// Every shown value has at least `k` accounts of others, counted where the caller's own accounts are empty.
     #[test]

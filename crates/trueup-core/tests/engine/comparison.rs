@@ -9,6 +9,7 @@ use trueup_core::dictionary::Formula;
 use trueup_core::query::{CohortWindow, ComparedColumn, ComparisonRange, DateRange, EventsQuery, Interval, SortKey};
 use trueup_core::{Day, Error, Execution, QueryError, ResultTable, Value};
 use trueup_testkit::cases::{comparison_case, defined_comparison_case};
+use trueup_testkit::exhaustive::cases;
 use trueup_testkit::oracle::{self, Request, Tables, compared_totals_with, compared_with};
 
 /// Events per row group: few, so that most cases have several row groups.
@@ -122,7 +123,7 @@ fn adds_up(answer: &ResultTable, metric: &str) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4_000, ..ProptestConfig::default() })]
+    #![proptest_config(cases(4_000))]
 
     #[test]
     fn comparisons_agree_with_the_naive_oracle(

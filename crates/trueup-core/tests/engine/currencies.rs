@@ -6,6 +6,7 @@ use trueup_core::dataset::{Dataset, Tables as CanonicalTables};
 use trueup_core::query::{ComparisonRange, EventsQuery, Filter, WhyQuery};
 use trueup_core::{Error, Execution, Partial, QueryError, Value};
 use trueup_testkit::cases::{case, definitions_case};
+use trueup_testkit::exhaustive::cases;
 use trueup_testkit::oracle::{AccountRow, Definitions, EventRow, Request, SpendRow, Tables, mixes_currencies};
 
 /// Returns whether the engine refuses a query because of currencies. Panics if it answers without a check.
@@ -26,7 +27,7 @@ fn tested(query: &EventsQuery, request: &Request) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
+    #![proptest_config(cases(1_000))]
 
     #[test]
     fn queries_are_refused_as_the_semantics_say((tables, request) in case()) {

@@ -9,13 +9,14 @@ use trueup_core::dictionary::{self, Formula};
 use trueup_core::query::{EventsQuery, Filter, SortKey, WhyQuery};
 use trueup_core::{Execution, Partial, QueryError, Value};
 use trueup_testkit::cases::{case, definitions_case};
+use trueup_testkit::exhaustive::cases;
 use trueup_testkit::oracle::{Request, answer_with, sorted_answer_with, totals_with};
 
 /// Events per row group: few, so that most cases have several row groups.
 const ROW_GROUP_ROWS: usize = 7;
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_500, ..ProptestConfig::default() })]
+    #![proptest_config(cases(2_500))]
 
     #[test]
     fn definitions_agree_with_the_naive_oracle((tables, request, definitions) in definitions_case()) {
@@ -32,7 +33,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+    #![proptest_config(cases(500))]
 
     #[test]
     fn sorted_answers_and_totals_of_definitions_agree_with_the_naive_oracle(

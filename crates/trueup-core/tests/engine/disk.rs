@@ -23,6 +23,7 @@ use trueup_core::{Dataset, Day, Execution};
 use trueup_demo::{Generator, Settings};
 use trueup_ingest::Ingest;
 use trueup_testkit::cases::{account_batches, case, event_batches, spend_batches};
+use trueup_testkit::exhaustive::cases;
 use trueup_testkit::oracle::{SpendRow, Tables};
 
 /// How tables are written to files, and how the files are ingested.
@@ -137,7 +138,7 @@ pub(crate) fn on_disk(folder: &Path, tables: &Tables, settings: &IngestSettings)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+    #![proptest_config(cases(150))]
 
     #[test]
     fn neither_ingest_settings_nor_files_change_a_byte((tables, request) in case(), settings in ingest_settings()) {
@@ -153,7 +154,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+    #![proptest_config(cases(60))]
 
     #[test]
     fn cached_columns_change_no_byte(
@@ -239,7 +240,7 @@ pub(crate) fn supersede(folder: &Path, is_gone: &dyn Fn(&str, &str) -> bool) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+    #![proptest_config(cases(40))]
 
     #[test]
     fn superseded_rows_change_no_byte(

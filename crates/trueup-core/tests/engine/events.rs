@@ -13,6 +13,7 @@ use trueup_core::model::{UtcMicros, format_date_time};
 use trueup_core::query::EventsQuery;
 use trueup_core::{Error, EventReader, Execution, Interrupt, QueryError, Value};
 use trueup_testkit::cases::{case, cohort_case};
+use trueup_testkit::exhaustive::cases;
 use trueup_testkit::oracle::{COMPUTED_FIELDS, METRICS, OPEN_LEADS, Request};
 
 /// For each group, the number of its events and the sum of their amounts in millionths.
@@ -71,7 +72,7 @@ fn expected(dataset: &Dataset, query: &EventsQuery) -> Groups {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+    #![proptest_config(cases(500))]
 
     #[test]
     fn events_add_up_to_the_answer(

@@ -23,15 +23,14 @@ mod shape;
 mod spend;
 
 use proptest::prelude::ProptestConfig;
+use trueup_testkit::exhaustive::cases;
 
-/// Returns half of the usual number of cases, because there are many laws. `PROPTEST_CASES` changes the usual number.
+/// Returns the settings of a law.
 fn config() -> ProptestConfig {
-    let usual = ProptestConfig::default();
-    ProptestConfig { cases: usual.cases.div_ceil(2), ..usual }
+    cases(256)
 }
 
-/// Returns a quarter of the usual number of cases, for laws whose cases take long.
+/// Returns the settings of a law whose cases take long.
 fn short() -> ProptestConfig {
-    let usual = ProptestConfig::default();
-    ProptestConfig { cases: usual.cases.div_ceil(4), ..usual }
+    cases(128)
 }

@@ -12,6 +12,7 @@ use trueup_core::dataset::{Dataset, Tables as CanonicalTables};
 use trueup_core::dictionary::{self, FieldKind};
 use trueup_core::query::{EventsQuery, Filter, Interval};
 use trueup_core::{Execution, Value};
+use trueup_testkit::exhaustive::cases;
 use trueup_testkit::oracle::{Attribution, Cell, EventRow, Request, SpendRow, Tables, answer};
 
 const STAGES: [&str; 6] = ["lead-originated", "booked", "estimated", "sold", "closed", "canceled"];
@@ -116,7 +117,7 @@ const MANY: [&str; 7] =
     ["leads", "customers", "closedRevenue", "conversions", "stepBookRate", "stepEstimateRate", "cancelRate"];
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
+    #![proptest_config(cases(8))]
 
     #[test]
     fn every_customer_is_counted_by_its_own_history(customers in customers(), first in 0..DAYS / 2, last in DAYS / 2..DAYS) {

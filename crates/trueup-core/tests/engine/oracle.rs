@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use trueup_core::Execution;
 use trueup_testkit::cases::{case, cohort_case, duration_case, faulty_case};
+use trueup_testkit::exhaustive::cases;
 use trueup_testkit::oracle::{Attribution, EventRow, Request, Tables, answer};
 
 /// Checks that the engine and the oracle give the same answer, or refuse for the same reason.
@@ -20,7 +21,7 @@ fn agrees(tables: &Tables, request: &Request) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_500, ..ProptestConfig::default() })]
+    #![proptest_config(cases(2_500))]
 
     #[test]
     fn the_engine_agrees_with_the_naive_oracle((tables, request) in case()) {
@@ -29,7 +30,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1_500, ..ProptestConfig::default() })]
+    #![proptest_config(cases(1_500))]
 
     #[test]
     fn cohorts_agree_with_the_naive_oracle((tables, request) in cohort_case()) {
@@ -38,7 +39,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+    #![proptest_config(cases(2_000))]
 
     #[test]
     fn days_between_stages_agree_with_the_naive_oracle((tables, request) in duration_case()) {
@@ -47,7 +48,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+    #![proptest_config(cases(500))]
 
     #[test]
     fn the_engine_and_the_oracle_report_the_same_fault((tables, request) in faulty_case()) {

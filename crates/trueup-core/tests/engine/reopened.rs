@@ -15,6 +15,7 @@ use trueup_core::{Dataset, Error, Execution, MemoryBudget, ResultTable};
 use trueup_demo::{Generator, Settings};
 use trueup_ingest::Ingest;
 use trueup_testkit::cases::case;
+use trueup_testkit::exhaustive::cases;
 use trueup_testkit::oracle::Request;
 
 /// Returns a number that depends on a customer, or on a day of spend.
@@ -41,7 +42,7 @@ fn answers(dataset: &Dataset, requests: &[Request], threads: usize) -> Vec<Strin
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+    #![proptest_config(cases(60))]
 
     #[test]
     fn a_reopened_dataset_answers_as_one_that_is_opened(

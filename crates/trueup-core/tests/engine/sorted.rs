@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use trueup_core::query::{EventsQuery, SortKey};
 use trueup_core::{Execution, QueryError, ResultTable, Value, Values};
 use trueup_testkit::cases::case;
+use trueup_testkit::exhaustive::cases;
 use trueup_testkit::oracle::{Request, Tables, sorted_answer, totals};
 
 /// Generates for each key which column of the answer it names, and whether larger values come first.
@@ -31,7 +32,7 @@ fn metrics(totals: &ResultTable) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+    #![proptest_config(cases(500))]
 
     /// An answer is sorted stably, and the limit keeps its first rows.
     #[test]

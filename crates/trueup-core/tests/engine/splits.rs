@@ -10,6 +10,7 @@ use trueup_core::dataset::Dataset;
 use trueup_core::query::{ComparisonRange, DateRange, EventsQuery, Interval};
 use trueup_core::{Day, Error, Execution, Partial, PartialError, ResultTable, Split};
 use trueup_testkit::cases::{case, cohort_case, defined_comparison_case, duration_case};
+use trueup_testkit::exhaustive::cases;
 use trueup_testkit::oracle::Tables;
 
 fn splits(dataset: &Dataset, query: &EventsQuery, number: usize) -> Vec<Split> {
@@ -42,7 +43,7 @@ fn texts(table: &ResultTable) -> (String, Option<String>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
+    #![proptest_config(cases(1_000))]
 
     #[test]
     fn merged_splits_give_the_answer_of_the_query(

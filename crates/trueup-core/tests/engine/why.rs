@@ -15,6 +15,7 @@ use trueup_core::{
 };
 use trueup_ingest::Ingest;
 use trueup_testkit::cases::{case, cohort_case, duration_case};
+use trueup_testkit::exhaustive::cases;
 use trueup_testkit::oracle::{AnsweredRow, ExplainedLine, METRICS, Request, Tables, answer, explained};
 
 type JsonRow = serde_json::Map<String, serde_json::Value>;
@@ -135,7 +136,7 @@ fn any_case() -> impl Strategy<Value = (Tables, Request)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(cases(400))]
 
     #[test]
     fn lines_add_up_to_each_number_of_the_oracle((tables, request) in any_case()) {

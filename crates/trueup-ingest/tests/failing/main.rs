@@ -202,14 +202,14 @@ fn fail_in(case: &Case, way: Way, ever_after: bool, step: usize) -> usize {
 
 #[test]
 fn a_failed_operation_leaves_the_old_dataset_or_the_new_one() {
-    let failed = fail_each(Case::new, &WAYS, false, 1);
-    assert!(failed > 60, "{failed}");
+    let failed = fail_each(Case::new, &WAYS, false, step(3));
+    assert!(failed > 20, "{failed}");
 }
 
 #[test]
 fn a_lost_disk_leaves_the_old_dataset_or_the_new_one() {
-    let failed = fail_each(Case::new, &[Way::Error(EIO), Way::ErrorAfter(EIO)], true, 1);
-    assert!(failed > 40, "{failed}");
+    let failed = fail_each(Case::new, &[Way::Error(EIO), Way::ErrorAfter(EIO)], true, step(3));
+    assert!(failed > 13, "{failed}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! The door for agents at `/mcp`: the tools of `trueup mcp` over HTTP, with the users, the scopes, the limits and the log
-//! of the service.
+//! The door for agents at `/mcp`: the tools of `trueup mcp` over HTTP, with the users, the scopes, the limits and the
+//! log of the service.
 
 use http::Request;
 use http_body_util::{BodyExt as _, Full};

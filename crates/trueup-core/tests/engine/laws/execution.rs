@@ -10,6 +10,7 @@ use std::time::Duration;
 use trueup_core::dataset::{Dataset, Tables as CanonicalTables};
 use trueup_core::{Error, Execution, Interrupt, Interruption, QueryError};
 use trueup_testkit::cases::{account_batches, case, event_batches, spend_batches};
+use trueup_testkit::exhaustive::cases;
 use trueup_testkit::oracle::{EventRow, Request, Tables};
 
 /// Events per row group, so that a row group has one customer, a few, or all.
@@ -101,7 +102,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(cases(200))]
 
     #[test]
     fn an_answer_may_have_max_rows_and_no_more((tables, request) in case()) {
