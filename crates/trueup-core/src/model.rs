@@ -32,7 +32,7 @@ pub use account::{ACCOUNT_COLUMNS, Account, AccountRows, Accounts};
 pub use amount::{amount_from_text, readable_amounts};
 pub use columns::{
     ACCOUNT, CHANNEL, CUSTOMER_COLUMN, DATE, DATE_COMPUTED, DATE_GIVEN, DATE_SOURCE_COLUMN, DATE_TIME, EVENT_ID,
-    OPPORTUNITY_ID, OWN_PREFIX, SOURCE, SPEND_AMOUNTS, TOTAL, TYPE, extra_columns, is_dimension_type,
+    OPPORTUNITY_ID, OWN_PREFIX, RECORD_COLUMN, SOURCE, SPEND_AMOUNTS, TOTAL, TYPE, extra_columns, is_dimension_type,
     is_ignored_event_column, is_leading_column, is_own_column, stored_event_schema,
 };
 pub use currency::{Currency, ParseCurrencyError};

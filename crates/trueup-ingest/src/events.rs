@@ -49,12 +49,14 @@ pub(crate) use sources::InputEvents;
 pub(crate) use stored_files::{accounts_with_events, files_with};
 pub(crate) use zone_changes::{ZoneChange, ZoneChanges};
 
+use crate::amounts::TotalsBySource;
 use crate::error::{ErrorContext, ErrorKind};
 use crate::live_rows::Superseded;
 use crate::monitor::Phase;
 use crate::parts::PartOfAccounts;
 use crate::read::TableReader;
-use crate::report::{OF_FORGOTTEN, protocols_of};
+use crate::records::DeliveredRecords;
+use crate::report::protocols_of;
 use crate::stored_copy::local_copy;
 use crate::table::Table;
 use crate::version::{Scratch, VersionFiles};
@@ -66,7 +68,7 @@ use left_out::LeftOut;
 use missing_total::MissingTotal;
 use new_keys::NewKeys;
 use sort_and_write::SortedFiles;
-use sources::{may_have_source, without_source};
+use sources::{may_have_source, without_records, without_source};
 use spill::EventBuffer;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -86,6 +88,8 @@ pub(crate) struct Settings<'a> {
     pub(crate) defined_names: &'a BTreeSet<String>,
     /// The customers whose events are left out; `None` if there are none.
     pub(crate) forgotten: Option<&'a ForgottenCustomers>,
+    /// The records that the inputs deliver; `None` if their events are no records.
+    pub(crate) records: Option<&'a DeliveredRecords>,
     /// The time zone of times without an offset; `None` if they are refused.
     pub(crate) clock_zone: Option<ClockZone>,
     /// The stored rows that are superseded, which are not read.
@@ -161,6 +165,7 @@ pub(crate) fn ingest(
         zone_changes,
         defined_names,
         forgotten,
+        records,
         clock_zone,
         superseded,
         replaced_source,
@@ -179,7 +184,7 @@ pub(crate) fn ingest(
     };
     let missing_total = MissingTotal::default();
     let normalizers = NormalizerFactory::new(accounts, clock_zone);
-    let left_out = LeftOut::new(forgotten);
+    let left_out = LeftOut::new(forgotten, records);
     let total = inputs.iter().map(|input| input.size()).sum();
     reader.monitor.begin(Phase::ReadingEvents, Some(total));
     let mut new = NewEvents { inputs: vec![InputEvents::default(); inputs.len()], ..NewEvents::default() };
@@ -187,14 +192,15 @@ pub(crate) fn ingest(
     for (at, ((input, protocol), noted)) in of_inputs.enumerate() {
         let make_rules = |schema: &_| {
             let (normalizer, source) = (normalizers.normalizer(schema)?, input.options.source.clone());
-            Ok(Box::new(EventRules::new(normalizer, source, &missing_total, &left_out, &dictionaries)) as _)
+            let delivery = left_out.file(&input.path);
+            Ok(Box::new(EventRules::new(normalizer, source, &missing_total, &left_out, delivery, &dictionaries)) as _)
         };
         reader.read(input, Table::Events, &make_rules, protocol, &mut |batch: EventBatch| {
             keys.iter_mut().for_each(|keys| keys.add(&batch));
             noted.add(&batch, &dictionaries);
             buffer.add(batch, version)
         })?;
-        protocol.leave_out(OF_FORGOTTEN, left_out.take());
+        left_out.add_to(protocol);
         // The tables of a mapping are judged together: a table of leads needs no amounts if one of sales has them.
         let is_continued = inputs.get(at + 1).is_some_and(|next| next.mapper.is_some() && input.mapper.is_some());
         if !is_continued {
@@ -213,24 +219,33 @@ pub(crate) fn ingest(
     if clock_zone == Some(ClockZone::Account) {
         new.accounts = buffer.new_accounts().into_iter().collect();
     }
-    let mut carried = 0;
+    let (mut carried, mut replaced) = (0, TotalsBySource::default());
+    let without_replaced = |batch: EventBatch, replaced: &mut TotalsBySource| match records {
+        Some(records) => without_records(batch, records, &dictionaries, replaced).doing("replace records"),
+        None => Ok(batch),
+    };
+    let delivers_nothing = records.is_none_or(|records| records.count() == 0);
     let mut part = None;
     let touched = match stored {
-        StoredEvents::All(files) if buffer.is_empty() && zone_changes.is_empty() && replaced_source.is_none() => {
+        StoredEvents::All(files)
+            if buffer.is_empty() && zone_changes.is_empty() && replaced_source.is_none() && delivers_nothing =>
+        {
             return Ok(WrittenEvents::unchanged(files.to_vec(), protocol));
         }
-        StoredEvents::All(files) => match keys.and_then(|keys| keys.finish(zone_changes)) {
+        StoredEvents::All(files) => match keys.and_then(|keys| keys.finish(zone_changes, records)) {
             Some(wanted) => {
                 let dictionaries = &dictionaries;
                 let finder = TouchedFinder { files, superseded, dir, zone_changes, dictionaries, reader };
                 finder.pass_touched(&wanted, &mut |batch| {
                     carried += batch.len() as u64;
-                    buffer.add_stored(batch, version)
+                    buffer.add_stored(without_replaced(batch, &mut replaced)?, version)
                 })?
             }
             None => {
                 let mut changed = buffer.new_accounts();
                 changed.extend(zone_changes.accounts().map(str::to_owned));
+                let delivered = records.into_iter().flat_map(DeliveredRecords::by_account);
+                changed.extend(delivered.map(|(account, _)| account.to_owned()));
                 let may_have = |file: &DataFile| replaced_source.is_some_and(|source| may_have_source(file, source));
                 let (mut rewritten, others): (Vec<_>, Vec<_>) = files.iter().cloned().partition(may_have);
                 let (changed, kept) = files_with(&others, superseded, dir, &|account| changed.contains(account))?;
@@ -262,7 +277,7 @@ pub(crate) fn ingest(
                 }
                 None => batch,
             };
-            buffer.add_stored(batch, version)
+            buffer.add_stored(without_replaced(batch, &mut replaced)?, version)
         })?;
         buffer.check_dimensions(reader.limits.max_columns)?;
     }
@@ -274,7 +289,8 @@ pub(crate) fn ingest(
     let dictionaries = dictionaries.finish();
     let SortedFiles { files, superseded, repeated, shared } =
         sort_and_write::sort_and_write(events, &dictionaries, budget, layout, version, reader.monitor)?;
-    (protocol.replaced, protocol.replaced_others) = superseded.into_rows();
+    replaced.merge(superseded);
+    (protocol.replaced, protocol.replaced_others) = replaced.into_rows();
     let rules = (&normalizers, &left_out);
     shared_ids::reject(&shared, &dictionaries, inputs, rules, reader, &mut protocol.inputs)?;
     Ok(WrittenEvents { kept, superseded: superseded_now, files, protocol, carried, repeated, dimensions, new })

@@ -4,6 +4,7 @@ use crate::error::FileFault;
 use crate::given::is_stream;
 use crate::mapping::{MappedTables, Mapping};
 use crate::read::TableReader;
+use crate::records::DeliveredRecords;
 use crate::report::LeftOutRows;
 use crate::source::ReadLimits;
 use crate::table::Table;
@@ -57,6 +58,16 @@ impl MappedInputs {
     /// events are read.
     pub(crate) fn find_first_conversions(&self, reader: &TableReader<'_>) -> Result<(), IngestError> {
         self.tables.find_first_conversions(reader)
+    }
+
+    /// Finds the records that the files deliver, if the mapping has any. Must be called before events are read.
+    pub(crate) fn find_records(&self, reader: &TableReader<'_>) -> Result<(), IngestError> {
+        self.tables.find_records(reader)
+    }
+
+    /// Returns the records that the files deliver; `None` if the mapping has none.
+    pub(crate) fn records(&self) -> Option<&DeliveredRecords> {
+        self.tables.records()
     }
 
     /// Returns warnings about values that the mapping names and no row had. Must be called after all rows are read.

@@ -7,6 +7,7 @@
 //!   given             the paths and URLs as given: folders and patterns become files, and streams are opened
 //!   received          sources that are no local files: readers, URLs and record batches, which become files
 //!   input, mapping    the rows of the inputs: as given, or made from them by a mapping
+//!   records           the records that the files deliver, whose events are replaced together
 //!   version           the next version while it is written: the lock, scratch folders, the lists of files and deletion
 //!                     vectors, publication
 //!   batch             skips or refuses events without ids that were ingested before, and records what was ingested
@@ -52,6 +53,7 @@ mod parts;
 mod pending_file;
 mod read;
 mod received;
+mod records;
 mod rejects;
 mod report;
 mod row_check;

@@ -17,6 +17,7 @@
 //!                                                                             times.rs, amounts.rs, normal.rs
 //!   SpreadPlan         divides spend over days                                spread.rs
 //!   FirstTouchCredit   gives events the values of their first conversions     credit.rs
+//! MappedTables::find_records   reads which records the files deliver         records.rs
 //! ```
 //!
 //! `faults` holds what is wrong with rows. `draft` drafts a mapping of files.
@@ -38,6 +39,7 @@ mod held;
 mod inputs;
 mod normal;
 mod origin;
+mod records;
 mod rows;
 mod spread;
 mod table;
@@ -63,20 +65,22 @@ use credit::{ConversionRules, Conversions, FirstConversions, FirstTouchCredit};
 use declaration::{EventTableDeclaration, MappingFile, TableDeclaration};
 use held::{MemoryCharge, MemoryUse};
 use inputs::Reading;
+use crate::records::DeliveredRecords;
 use parquet::arrow::ArrowWriter;
+use records::{RecordRules, Records};
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use table::{TableMapper, TablePlanner};
 use times::{AccountZones, ClockRule};
 use trueup_core::dataset::InputProtocol;
 use trueup_core::dataset::manifest::checksum;
 use trueup_core::files::Files;
-use trueup_core::model::{Accounts, CellFault, ClockZone};
+use trueup_core::model::{Accounts, CellFault, ClockZone, SOURCE};
 
 /// A mapping, which describes how the rows of files become events, spend and accounts.
 ///
@@ -132,6 +136,9 @@ pub(crate) struct MappedTables {
     /// The files that have lines, and the lines of each that become no rows.
     left_out: Vec<(PathBuf, Arc<LeftOutLines>)>,
     credit: Option<Arc<FirstTouchCredit>>,
+    /// The inputs that list the records of the tables of events, and the records, once they are found.
+    record_inputs: Vec<Input>,
+    records: OnceLock<DeliveredRecords>,
     account_zones: Arc<AccountZones>,
     /// What the joined inputs and the first conversions take; `None` without a mapping.
     memory: Option<MemoryCharge>,
@@ -234,6 +241,7 @@ impl Mapping {
                 .into_iter()
                 .for_each(|mapper| add(Table::Events, (Some(&table.from), table.source.as_ref()), mapper));
         }
+        tables.record_inputs = self.record_inputs(&planner)?;
         for (target, kind, declared) in [
             (CanonicalTable::Spend, Table::Spend, &self.file.spend),
             (CanonicalTable::Accounts, Table::Accounts, &self.file.accounts),
@@ -256,7 +264,79 @@ impl Mapping {
     }
 }
 
+impl Mapping {
+    /// Plans what lists the records of the tables of events.
+    fn record_inputs(&self, planner: &TablePlanner<'_>) -> Result<Vec<Input>, IngestError> {
+        let mut listing: Vec<Input> = Vec::new();
+        // From a source to the input whose records it has.
+        let mut inputs: BTreeMap<Arc<str>, &String> = BTreeMap::new();
+        for (at, table) in self.file.events.iter().enumerate() {
+            let Some(opened) = planner.inputs.get(&table.from).filter(|input| !input.is_missing) else { continue };
+            let Some(mapper) = planner.records(table, at)? else { continue };
+            let mapper: Arc<TableMapper> = Arc::new(mapper);
+            for file in &opened.files {
+                let own = table.source.as_ref().unwrap_or(&table.from);
+                let source = file.options.source.clone().unwrap_or_else(|| Arc::from(own.as_str()));
+                let has_own_source = table.columns.contains_key(SOURCE);
+                let other = *inputs.entry(source.clone()).or_insert(&table.from);
+                if *other != table.from && !has_own_source {
+                    let reason = format!(
+                        "the input `{other}` has records of the same source, and the records of each would replace \
+                         the ones of the other; give the tables a `source` of their own"
+                    );
+                    let fault = MappingFault::new(format!("events[{at}].record"), reason).with_value(source.to_string());
+                    return Err(fault.at(&self.path));
+                }
+                let options = Arc::new(ReadOptions { source: Some(source), ..ReadOptions::clone(&file.options) });
+                listing.push(Input { mapper: Some(mapper.clone()), options, ..file.clone() });
+            }
+        }
+        Ok(listing)
+    }
+}
+
 impl MappedTables {
+    /// Returns the records that the files deliver; `None` if events are no records, or if they are not found yet.
+    pub(crate) fn records(&self) -> Option<&DeliveredRecords> {
+        self.records.get()
+    }
+
+    /// Reads the files whose events are records, and finds which records they deliver. A row that cannot be read
+    /// delivers none; it is reported when the events are read.
+    pub(crate) fn find_records(&self, reader: &TableReader<'_>) -> Result<(), IngestError> {
+        if self.record_inputs.is_empty() || self.records.get().is_some() {
+            return Ok(());
+        }
+        let TableReader { files, limits, monitor, .. } = *reader;
+        let (faulty_rows, rejected, warnings) = (FaultyRows::PassOver, RejectedRows::default(), Vec::new());
+        let shared_ids = None;
+        let mut reader = TableReader { files, limits, monitor, faulty_rows, rejected, warnings, shared_ids };
+        monitor.begin(Phase::FindingRecords, Some(self.record_inputs.iter().map(Input::size).sum()));
+        let mut paths: Vec<PathBuf> = Vec::new();
+        for input in &self.record_inputs {
+            if !paths.contains(&input.path) {
+                paths.push(input.path.clone());
+            }
+        }
+        let mut found = DeliveredRecords::new(paths);
+        for input in &self.record_inputs {
+            let source = input.options.source.clone();
+            let rules =
+                |_: &Schema| Ok(Box::new(RecordRules { source: source.clone() }) as Box<dyn RowRules<Records>>);
+            let Some(file) = found.file(&input.path) else { continue };
+            reader.read(input, Table::Events, &rules, &mut InputProtocol::default(), &mut |records| {
+                let before = found.bytes();
+                for [account, source, record] in &records.0 {
+                    found.add(account, source, record, file);
+                }
+                let added = found.bytes() - before;
+                self.memory.as_ref().map_or(Ok(()), |memory| memory.add(added, MemoryUse::Records))
+            })?;
+        }
+        self.records.get_or_init(|| found);
+        Ok(())
+    }
+
     /// Sets the accounts whose time zones turn clock times into points in time. Must be called before events are read.
     pub(crate) fn set_accounts(&self, accounts: &Accounts) {
         self.account_zones.set(accounts);

@@ -58,6 +58,8 @@ pub enum Phase {
     ReadingAccounts,
     /// Reads the events to find the first conversion of each customer, if a mapping gives first-touch credit.
     FindingConversions,
+    /// Reading events of a mapping, to find the records that they are of.
+    FindingRecords,
     /// Reads events.
     ReadingEvents,
     /// Reads the stored events of touched customers, and the event files that are written again. A compaction reads the
@@ -90,6 +92,7 @@ impl fmt::Display for Phase {
             Self::FindingCustomers => "finding customers",
             Self::ReadingAccounts => "reading accounts",
             Self::FindingConversions => "finding first conversions",
+            Self::FindingRecords => "finding records",
             Self::ReadingEvents => "reading events",
             Self::ReadingStoredEvents => "reading stored events",
             Self::WritingEvents => "writing events",

@@ -5,7 +5,7 @@ use super::checked_file::{CheckedFile, ExpectedFile, StartedReads};
 use super::deletion_vector::DeletionVector;
 use super::error::DatasetError;
 use super::manifest::{DataFile, RowGroupEntry};
-use crate::model::{ACCOUNT, CUSTOMER_COLUMN, DATE, DATE_SOURCE_COLUMN};
+use crate::model::{ACCOUNT, CUSTOMER_COLUMN, DATE, DATE_SOURCE_COLUMN, RECORD_COLUMN};
 use crate::query::{AccountFilter, DateRange};
 use crate::scan::{ColumnFault, ColumnSource};
 use crate::{Day, Interrupt};
@@ -127,7 +127,8 @@ impl TableFile {
 
     /// Returns the names of the text columns of an event file, except for the account and the stage.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
-        let others = [CUSTOMER_COLUMN, DATE_SOURCE_COLUMN, "account", "type", "date", "dateTime", "total"];
+        let others =
+            [CUSTOMER_COLUMN, DATE_SOURCE_COLUMN, RECORD_COLUMN, "account", "type", "date", "dateTime", "total"];
         self.columns().filter(move |name| !others.contains(name))
     }
 

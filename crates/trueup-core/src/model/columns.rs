@@ -19,6 +19,9 @@ pub const DATE_SOURCE_COLUMN: &str = "trueup.dateSource";
 pub const DATE_GIVEN: &str = "date";
 /// A value of [`DATE_SOURCE_COLUMN`]: the day of the event was computed from its `dateTime`, because no day was given.
 pub const DATE_COMPUTED: &str = "dateTime";
+/// The column of an event file that says which record of its source an event belongs to; null for none. The events of a
+/// record are replaced together. It is not a field.
+pub const RECORD_COLUMN: &str = "trueup.record";
 /// The column of account keys.
 pub const ACCOUNT: &str = "account";
 /// The column of customer ids. An id identifies a customer in its account.
@@ -53,7 +56,7 @@ pub(super) const LEADING: [&str; 7] = [ACCOUNT, OPPORTUNITY_ID, TYPE, DATE, DATE
 /// Returns whether trueup itself writes an event column of that name.
 #[must_use]
 pub fn is_own_column(name: &str) -> bool {
-    [CUSTOMER_COLUMN, DATE_SOURCE_COLUMN].contains(&name)
+    [CUSTOMER_COLUMN, DATE_SOURCE_COLUMN, RECORD_COLUMN].contains(&name)
 }
 
 /// Returns whether ingest ignores an event column of that name. It does so in two cases: the field is a metric or

@@ -5,7 +5,7 @@ use super::account::Accounts;
 use super::amount::read_amounts;
 use super::columns::{
     ACCOUNT, DATE, DATE_COMPUTED, DATE_GIVEN, DATE_SOURCE_COLUMN, DATE_TIME, EVENT_ID, LEADING, Meaning,
-    OPPORTUNITY_ID, OWN_PREFIX, SPEND_MEASURES, TOTAL, TYPE, check_columns, check_same_columns, find,
+    OPPORTUNITY_ID, OWN_PREFIX, RECORD_COLUMN, SPEND_MEASURES, TOTAL, TYPE, check_columns, check_same_columns, find,
     is_ignored_event_column, is_leading_column, is_own_column, names, require, require_all, stored_event_schema,
 };
 use super::fault::{CellFault, CellFaults, Reason, SchemaFault, too_many_rows};
@@ -165,6 +165,20 @@ impl EventNormalizer {
             self.stored = Arc::new(Schema::new(fields));
         }
         self
+    }
+
+    /// Keeps the column [`RECORD_COLUMN`] of batches that are given with it.
+    ///
+    /// # Errors
+    /// The column cannot be read from its type.
+    pub fn with_record(mut self) -> Result<Self, SchemaFault> {
+        if let Some(at) = find(&self.given, RECORD_COLUMN, Meaning::Text)? {
+            let mut fields: Vec<FieldRef> = self.stored.fields().iter().cloned().collect();
+            fields.push(Arc::new(Field::new(RECORD_COLUMN, DataType::Utf8, true)));
+            self.stored = Arc::new(Schema::new(fields));
+            self.extra.push(at);
+        }
+        Ok(self)
     }
 
     /// Reads a `dateTime` without an offset as a clock time of `zone`. With `None`, such a row is rejected.

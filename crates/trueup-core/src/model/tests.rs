@@ -71,7 +71,7 @@ fn only_own_columns_have_names_that_begin_with_trueup() {
         let names = [ACCOUNT, OPPORTUNITY_ID, TYPE, DATE, name];
         Schema::new(names.map(|name| Field::new(name, DataType::Utf8, true)).to_vec())
     };
-    for own in [CUSTOMER_COLUMN, DATE_SOURCE_COLUMN] {
+    for own in [CUSTOMER_COLUMN, DATE_SOURCE_COLUMN, RECORD_COLUMN] {
         assert!(EventNormalizer::new(&schema(own), &Accounts::default()).is_ok());
     }
     let fault = EventNormalizer::new(&schema("trueup.region"), &Accounts::default()).unwrap_err();

@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex};
 use trueup_core::dataset::ControlTotals;
 use trueup_core::model::{
     ACCOUNT, Accounts, CellFault, ClockZone, DATE, DATE_SOURCE_COLUMN, DATE_TIME, EVENT_ID, EventNormalizer,
-    OPPORTUNITY_ID, SchemaFault, Stage, TOTAL, TYPE,
+    OPPORTUNITY_ID, RECORD_COLUMN, SchemaFault, Stage, TOTAL, TYPE,
 };
 
 /// A column of a batch becomes codes if it has at most this many distinct texts, even if every row has a text of its
@@ -36,6 +36,8 @@ pub(super) struct EventRules<'a> {
     source: Option<Arc<str>>,
     missing_total: &'a MissingTotal,
     left_out: &'a LeftOut<'a>,
+    /// The number of the file among the files that deliver records.
+    delivery: Option<u32>,
     dictionaries: &'a DictionaryBuilders,
 }
 
@@ -60,7 +62,8 @@ impl<'a> NormalizerFactory<'a> {
             return Ok(normalizer.clone());
         }
         let normalizer = EventNormalizer::new(schema, self.accounts)?;
-        let normalizer = Arc::new(normalizer.clock_zone(self.clock_zone).keeping_codes().with_date_source());
+        let normalizer =
+            Arc::new(normalizer.with_record()?.clock_zone(self.clock_zone).keeping_codes().with_date_source());
         *last = Some((schema.clone(), normalizer.clone()));
         Ok(normalizer)
     }
@@ -72,9 +75,10 @@ impl<'a> EventRules<'a> {
         source: Option<Arc<str>>,
         missing_total: &'a MissingTotal,
         left_out: &'a LeftOut<'a>,
+        delivery: Option<u32>,
         dictionaries: &'a DictionaryBuilders,
     ) -> Self {
-        Self { normalizer, source, missing_total, left_out, dictionaries }
+        Self { normalizer, source, missing_total, left_out, delivery, dictionaries }
     }
 }
 
@@ -98,7 +102,7 @@ impl RowRules<EventBatch> for EventRules<'_> {
         self.missing_total.look(batch)?;
         let normalized = self.normalizer.normalize(batch)?;
         let named = with_source(normalized.batch, self.source.as_deref())?;
-        let rows = encode(&*self.left_out.without(&named)?, self.dictionaries)?;
+        let rows = encode(&*self.left_out.without(&named, self.delivery)?, self.dictionaries)?;
         Ok((rows.grouped_by_account()?, normalized.faults))
     }
 }
@@ -107,8 +111,9 @@ impl RowRules<EventBatch> for EventRules<'_> {
 pub(super) fn encode(batch: &RecordBatch, dictionaries: &DictionaryBuilders) -> Result<EventBatch, ArrowError> {
     let totals: PrimitiveArray<Decimal128Type> = primitive_column(batch, TOTAL)?;
     // Without any `dateTime`, no day needs a source.
-    let is_needed =
-        |(name, column): &(&str, &ArrayRef)| *name != DATE_SOURCE_COLUMN || column.null_count() < column.len();
+    let is_needed = |(name, column): &(&str, &ArrayRef)| {
+        ![DATE_SOURCE_COLUMN, RECORD_COLUMN].contains(name) || column.null_count() < column.len()
+    };
     let mut dimensions: Vec<(&str, &ArrayRef)> = dimension_arrays(batch).filter(is_needed).collect();
     dimensions.sort_unstable_by_key(|(name, _)| *name);
     let dimension = |(name, column)| Ok((str::to_owned(name), dimension_column(name, column, dictionaries)?));

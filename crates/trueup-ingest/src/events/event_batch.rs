@@ -14,7 +14,8 @@ use hashbrown::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 use trueup_core::model::{
-    ACCOUNT, DATE, DATE_SOURCE_COLUMN, DATE_TIME, EVENT_ID, OPPORTUNITY_ID, OWN_PREFIX, TOTAL, TYPE, is_leading_column,
+    ACCOUNT, DATE, DATE_SOURCE_COLUMN, DATE_TIME, EVENT_ID, OPPORTUNITY_ID, OWN_PREFIX, RECORD_COLUMN, TOTAL, TYPE,
+    is_leading_column,
 };
 
 /// Digits of a total that Parquet stores in 64 bits.
@@ -85,9 +86,11 @@ pub(super) enum DimensionKind {
 }
 
 impl EventBatch {
-    /// Returns the number of rows without an event id.
+    /// Returns the number of rows that nothing identifies: neither an event id nor a record.
     pub(super) fn events_without_id(&self) -> u64 {
-        self.event_ids.null_count() as u64
+        let Some(records) = self.dimension(RECORD_COLUMN) else { return self.event_ids.null_count() as u64 };
+        let has_record = |row| records.code(row) != Some(0);
+        (0..self.len()).filter(|row| self.event_ids.is_null(*row) && !has_record(*row)).count() as u64
     }
 
     pub(super) fn len(&self) -> usize {
@@ -249,7 +252,7 @@ impl EventBatch {
         let mut arrays = dimension_arrays(batch).peekable();
         let mut dimensions = Vec::with_capacity(batch.num_columns());
         while let Some((name, column)) = arrays.next() {
-            if name.starts_with(OWN_PREFIX) && name != DATE_SOURCE_COLUMN {
+            if name.starts_with(OWN_PREFIX) && ![DATE_SOURCE_COLUMN, RECORD_COLUMN].contains(&name) {
                 continue;
             }
             // The texts of a mixed dimension follow its codes.
@@ -300,6 +303,14 @@ impl DimensionColumn {
             Self::Codes32(codes) => Some(codes.value(row)),
             Self::Strings(texts) => texts.is_null(row).then_some(0),
             Self::Mixed(codes, texts) => texts.is_null(row).then(|| codes.value(row)),
+        }
+    }
+
+    /// Returns the value of a row, given the texts of the codes; empty for null.
+    pub(super) fn value<'a>(&'a self, texts: &'a [Box<str>], row: usize) -> &'a str {
+        match self.code(row) {
+            Some(code) => texts.get(code as usize).map_or("", AsRef::as_ref),
+            None => self.text(row),
         }
     }
 

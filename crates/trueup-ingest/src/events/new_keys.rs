@@ -1,9 +1,10 @@
-//! The customers and the event ids of the rows that an ingest brings, as keys that indexes of stored files have.
+//! The customers, the event ids and the records that an ingest brings, as keys that indexes of stored files have.
 
 use super::dictionaries::{DictionaryBuilders, lock};
 use super::event_batch::EventBatch;
 use super::key_index::{AccountKeys, Lookup, Prefix, PrefixBounds};
 use super::zone_changes::ZoneChanges;
+use crate::records::DeliveredRecords;
 use arrow_array::Array;
 use hashbrown::hash_map::Entry;
 use hashbrown::{HashMap, HashSet};
@@ -117,12 +118,27 @@ impl<'a> NewKeys<'a> {
         }
     }
 
-    /// Returns the keys, with the accounts that get another time zone; `None` if they do not fit in memory.
-    pub(super) fn finish(self, zone_changes: &ZoneChanges) -> Option<WantedKeys> {
+    /// Returns the keys, with delivered records and the accounts that get another time zone; `None` if they do not fit
+    /// in memory.
+    pub(super) fn finish(self, zone_changes: &ZoneChanges, records: Option<&DeliveredRecords>) -> Option<WantedKeys> {
+        let delivered = records.map_or(0, DeliveredRecords::count);
+        self.room.checked_sub(delivered)?;
+        let is_ordered = self.ordered_room.is_some_and(|room| room >= delivered);
         let dictionary = self.dictionaries.of(ACCOUNT);
         let dictionary = lock(&dictionary);
         let mut wanted: BTreeMap<String, KeysOfAccount> =
             self.accounts?.into_iter().map(|(account, keys)| (dictionary.text(account).to_owned(), keys)).collect();
+        if !is_ordered {
+            wanted.values_mut().for_each(KeysOfAccount::forget_order);
+        }
+        for (account, records) in records.into_iter().flat_map(DeliveredRecords::by_account) {
+            let keys = || KeysOfAccount::new(AccountKeys::of(account), is_ordered);
+            let of_account = wanted.entry(account.to_owned()).or_insert_with(keys);
+            // An index has records next to event ids.
+            for record in records {
+                of_account.add_event_id(record.as_bytes());
+            }
+        }
         for account in zone_changes.accounts() {
             let keys = || KeysOfAccount::new(AccountKeys::of(account), true);
             wanted.entry(account.to_owned()).or_insert_with(keys).want_all();
@@ -171,6 +187,7 @@ impl KeysOfAccount {
         self.endings.has(opportunity_id) && (self.wants_all || has_key())
     }
 
+    /// Returns whether an event id or a record is wanted.
     pub(super) fn wants_event(&self, event_id: &[u8]) -> bool {
         self.event_ids.keys.contains(&self.keys.event(event_id))
     }

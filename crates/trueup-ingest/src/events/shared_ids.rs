@@ -12,6 +12,7 @@ use crate::error::ErrorKind;
 use crate::monitor::Phase;
 use crate::read::{CheckedRows, RowRules, TableReader};
 use crate::report::IgnoredColumn;
+use crate::row_source::with_source;
 use crate::shared_id_places::SharedIdPlaces;
 use crate::table::Table;
 use crate::{IngestError, Input};
@@ -83,15 +84,22 @@ pub(super) fn reject(
         return Ok(());
     }
     let numbers = IdNumbers::new(shared, dictionaries);
-    let make_rules = |schema: &_| {
-        let normalizer = normalizers.normalizer(schema)?;
-        Ok(Box::new(SharedIdRules { normalizer, left_out, numbers: &numbers }) as Box<dyn RowRules<NoRows>>)
-    };
     let mut places = SharedIdPlaces::new(shared.ids.len());
     for is_known in [false, true] {
         reader.shared_ids = Some(if is_known { places.into_known() } else { places });
         reader.monitor.begin(Phase::ReadingEvents, Some(inputs.iter().map(|input| input.size()).sum()));
         for (input, protocol) in inputs.iter().zip(&mut *protocols) {
+            let (source, delivery) = (input.options.source.as_deref(), left_out.file(&input.path));
+            let make_rules = |schema: &_| {
+                let rules = SharedIdRules {
+                    normalizer: normalizers.normalizer(schema)?,
+                    source,
+                    left_out,
+                    delivery,
+                    numbers: &numbers,
+                };
+                Ok(Box::new(rules) as Box<dyn RowRules<NoRows>>)
+            };
             let mut again = InputProtocol::default();
             reader.read(input, Table::Events, &make_rules, &mut again, &mut |_: NoRows| Ok(()))?;
             protocol.reject(again.rejected);
@@ -122,7 +130,11 @@ impl IdNumbers {
 /// The rules by which rows are read again: a sound row with a shared id has a fault.
 struct SharedIdRules<'a> {
     normalizer: Arc<EventNormalizer>,
+    /// The source of rows that do not name theirs.
+    source: Option<&'a str>,
     left_out: &'a LeftOut<'a>,
+    /// The number of the file among the files that deliver records.
+    delivery: Option<u32>,
     numbers: &'a IdNumbers,
 }
 
@@ -147,7 +159,7 @@ impl RowRules<NoRows> for SharedIdRules<'_> {
     fn normalize(&self, batch: &RecordBatch) -> Result<(NoRows, Vec<CellFault>), ArrowError> {
         let normalized = self.normalizer.normalize(batch)?;
         // An event that is left out shares its id with nobody.
-        let kept = self.left_out.kept(&normalized.batch)?;
+        let kept = self.left_out.kept(&with_source(normalized.batch.clone(), self.source)?, self.delivery)?;
         let is_kept = |normalized: usize| kept.as_ref().is_none_or(|kept| kept[normalized]);
         let texts = |name: &str| plain_texts(name, column(&normalized.batch, name)?);
         let (accounts, ids) = (texts(ACCOUNT)?, texts(EVENT_ID)?);

@@ -104,7 +104,7 @@ pub(super) fn totals_by_source(
     let sources = rows.dimension(SOURCE).map(|sources| (dictionaries.texts(SOURCE), sources));
     let mut by_source: BTreeMap<&str, ControlTotals> = BTreeMap::new();
     for row in (0..is_counted.len()).filter(|row| is_counted[*row]) {
-        let source = sources.map_or("", |(texts, column)| text(texts, column, row));
+        let source = sources.map_or("", |(texts, column)| column.value(texts, row));
         let total = optional(&rows.totals, row).unwrap_or_default().into();
         *by_source.entry(source).or_default() += ControlTotals { total, ..ControlTotals::of_rows(1) };
     }
@@ -137,17 +137,9 @@ fn compare_texts<'a>(
 ) -> Ordering {
     let compare = |(name, column): &'a (String, DimensionColumn)| {
         let texts = dictionaries.texts(name);
-        text(texts, column, one).cmp(text(texts, column, other))
+        column.value(texts, one).cmp(column.value(texts, other))
     };
     columns.into_iter().map(compare).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
-}
-
-/// Returns the text of a row, given the texts of the column's codes; empty for null.
-fn text<'a>(texts: &'a [Box<str>], column: &'a DimensionColumn, row: usize) -> &'a str {
-    match column.code(row) {
-        Some(code) => texts.get(code as usize).map_or("", AsRef::as_ref),
-        None => column.text(row),
-    }
 }
 
 fn keys<'a>(rows: &'a EventBatch, dictionaries: &EventDictionaries) -> EventKeys<'a> {

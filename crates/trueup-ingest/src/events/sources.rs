@@ -1,13 +1,17 @@
-//! The sources of events: which of them each input has, and the removal of the stored events of one.
+//! The sources of events: which of them each input has, and the removal of the stored events of one, or of records of
+//! sources.
 
-use super::dictionaries::{DictionaryBuilders, lock};
-use super::event_batch::EventBatch;
+use super::dictionaries::{DictionaryBuilder, DictionaryBuilders, lock};
+use super::event_batch::{DimensionColumn, EventBatch};
+use crate::amounts::TotalsBySource;
 use crate::read::CheckedRows as _;
+use crate::records::DeliveredRecords;
+use arrow_array::Array as _;
 use arrow_schema::ArrowError;
 use std::collections::BTreeSet;
 use trueup_core::dataset::ControlTotals;
 use trueup_core::dataset::manifest::DataFile;
-use trueup_core::model::SOURCE;
+use trueup_core::model::{ACCOUNT, RECORD_COLUMN, SOURCE};
 
 /// The most sources of a file that a batch lists.
 const MAX_SOURCES: usize = 16;
@@ -70,6 +74,11 @@ pub(super) fn may_have_source(file: &DataFile, source: &str) -> bool {
     source.is_empty() || file.columns.iter().any(|column| column == SOURCE)
 }
 
+/// Returns the text of a row; empty for null.
+fn text_of<'a>(column: &'a DimensionColumn, texts: &'a DictionaryBuilder, row: usize) -> &'a str {
+    column.code(row).map_or_else(|| column.text(row), |code| texts.text(code))
+}
+
 /// Returns the rows that are not of a source. Adds the others to `removed`.
 pub(super) fn without_source(
     batch: EventBatch,
@@ -82,13 +91,36 @@ pub(super) fn without_source(
         Some(column) => {
             let texts = dictionaries.of(SOURCE);
             let texts = lock(&texts);
-            let is_kept =
-                |row: usize| column.code(row).map_or_else(|| column.text(row), |code| texts.text(code)) != source;
-            (0..batch.len()).map(is_kept).collect()
+            (0..batch.len()).map(|row| text_of(column, &texts, row) != source).collect()
         }
     };
     *removed += batch.totals();
     let left = if kept.contains(&false) { batch.filter(kept.into())? } else { batch };
     *removed -= left.totals();
     Ok(left)
+}
+
+/// Returns the rows that are not of delivered records. Adds the others to `replaced`.
+pub(super) fn without_records(
+    batch: EventBatch,
+    records: &DeliveredRecords,
+    dictionaries: &DictionaryBuilders,
+    replaced: &mut TotalsBySource,
+) -> Result<EventBatch, ArrowError> {
+    let Some(of_rows) = batch.dimension(RECORD_COLUMN) else { return Ok(batch) };
+    let sources = batch.dimension(SOURCE);
+    let texts = [ACCOUNT, RECORD_COLUMN, SOURCE].map(|name| dictionaries.of(name));
+    let [accounts, record_texts, source_texts] = texts.each_ref().map(|texts| lock(texts));
+    let mut kept = vec![true; batch.len()];
+    for (row, kept) in kept.iter_mut().enumerate().filter(|(row, _)| of_rows.code(*row) != Some(0)) {
+        let source = sources.map_or("", |column| text_of(column, &source_texts, row));
+        let account = accounts.text(batch.accounts.value(row));
+        if records.last_file(account, source, text_of(of_rows, &record_texts, row)).is_some() {
+            *kept = false;
+            let total = if batch.totals.is_valid(row) { batch.totals.value(row) } else { 0 };
+            replaced.add(source, "", ControlTotals { total: total.into(), ..ControlTotals::of_rows(1) });
+        }
+    }
+    drop((accounts, record_texts, source_texts));
+    if kept.contains(&false) { batch.filter(kept.into()) } else { Ok(batch) }
 }

@@ -25,7 +25,7 @@ use std::path::Path;
 use std::sync::Arc;
 use trueup_core::dataset::manifest::DataFile;
 use trueup_core::dataset::{CheckedFile, DatasetError, Days, DeletionVector, EventFile, EventRowGroup};
-use trueup_core::model::{ACCOUNT, EVENT_ID, OPPORTUNITY_ID};
+use trueup_core::model::{ACCOUNT, EVENT_ID, OPPORTUNITY_ID, RECORD_COLUMN};
 use trueup_parquet::TextRows;
 
 /// The most column chunks of files whose footers are in memory at the same time, unless a single file has more.
@@ -170,7 +170,8 @@ impl TouchedFinder<'_> {
         let Candidate { stored, file, found, .. } = *candidate;
         let (path, number) = (self.dir.join(&stored.path), found.row_group);
         let row_group = file.row_group(number, None, found.rows.clone()).of_dataset(&path)?;
-        let ids = Ids::read(&row_group, found.has_event_ids).of_dataset(&path)?;
+        let with_records = found.has_event_ids && stored.columns.iter().any(|column| column == RECORD_COLUMN);
+        let ids = Ids::read(&row_group, found.has_event_ids, with_records).of_dataset(&path)?;
         let left = LeftInRowGroup::new(stored, number, self.superseded);
         let ranges = ids.touched(&found.rows, wanted, left.cursor());
         if ranges.is_empty() {
@@ -258,11 +259,14 @@ struct Ids<'r> {
     customers: TextRows<'r>,
     /// Only where an event id may be wanted.
     event_ids: Option<TextRows<'r>>,
+    /// Only where an event id or a record may be wanted, and the file has records.
+    records: Option<TextRows<'r>>,
 }
 
 impl<'r> Ids<'r> {
-    fn read(row_group: &'r EventRowGroup<'_>, with_event_ids: bool) -> Result<Self, DatasetError> {
+    fn read(row_group: &'r EventRowGroup<'_>, with_event_ids: bool, with_records: bool) -> Result<Self, DatasetError> {
         Ok(Self {
+            records: with_records.then(|| row_group.texts(RECORD_COLUMN)).transpose()?,
             accounts: row_group.texts(ACCOUNT)?,
             customers: row_group.texts(OPPORTUNITY_ID)?,
             event_ids: with_event_ids.then(|| row_group.texts(EVENT_ID)).transpose()?,
@@ -313,8 +317,10 @@ impl<'r> Ids<'r> {
     }
 
     fn has_wanted_event(&self, mut rows: Range<usize>, keys: &KeysOfAccount) -> bool {
-        let Some(event_ids) = &self.event_ids else { return false };
-        rows.any(|row| event_ids.get(row).is_some_and(|id| keys.wants_event(id)))
+        let has_wanted = |ids: &Option<TextRows<'_>>, row| {
+            ids.as_ref().and_then(|ids| ids.get(row)).is_some_and(|id| keys.wants_event(id))
+        };
+        rows.any(|row| has_wanted(&self.event_ids, row) || has_wanted(&self.records, row))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The canonical tables and the types of their columns.
 
 use crate::table::Table;
-use trueup_core::model::{ACCOUNT_COLUMNS, SPEND_COLUMNS, Stage};
+use trueup_core::model::{ACCOUNT_COLUMNS, RECORD_COLUMN, SPEND_COLUMNS, Stage};
 
 /// A table that a mapping makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl CanonicalTable {
             (Self::Events, "total") | (Self::Spend, "adSpend" | "managementFee") => ColumnType::Amount,
             (Self::Spend, "clicks" | "impressions") => ColumnType::Count,
             (Self::Accounts, "leadGrading") => ColumnType::Truth,
-            (Self::Events, "eventId") | (Self::Spend | Self::Accounts, _) => ColumnType::Text,
+            (Self::Events, "eventId" | RECORD_COLUMN) | (Self::Spend | Self::Accounts, _) => ColumnType::Text,
             (Self::Events, _) => ColumnType::Dimension,
         }
     }

@@ -12,7 +12,7 @@ use super::values::{TextRules, ValueReader};
 use crate::error::MappingFault;
 use crate::source::MAX_HEADER_ROW;
 use std::collections::{BTreeMap, BTreeSet};
-use trueup_core::model::{SPEND_COLUMNS, Stage, Zone, is_leading_column};
+use trueup_core::model::{ACCOUNT, SOURCE, SPEND_COLUMNS, Stage, Zone, is_leading_column};
 
 type CheckResult = Result<(), MappingFault>;
 
@@ -130,6 +130,7 @@ fn check_events(file: &MappingFile, table: &EventTableDeclaration, key: &str) ->
         let reason = "only dimensions can be kept; make this column under `columns`";
         return Err(MappingFault::new(format!("{key}.keep"), reason).with_value(name));
     }
+    check_record(file, table, key)?;
     let dates = ["date", "dateTime"];
     if table.stages.is_empty() {
         let has = |name: &str| table.columns.contains_key(name);
@@ -141,7 +142,7 @@ fn check_events(file: &MappingFile, table: &EventTableDeclaration, key: &str) ->
     if table.columns.contains_key("type") {
         return Err(MappingFault::new(format!("{own}.type"), "the `stages` already say what type an event has"));
     }
-    for (stage, StageDeclaration { only, unless, columns }) in &table.stages {
+    for (stage, StageDeclaration { only, unless, columns }) in table.stages.iter() {
         let key = format!("{key}.stages.{stage}");
         if Stage::from_name(stage).is_none() {
             return Err(
@@ -158,6 +159,25 @@ fn check_events(file: &MappingFile, table: &EventTableDeclaration, key: &str) ->
         })?;
     }
     Ok(())
+}
+
+/// Checks the source of the records of events.
+fn check_record(file: &MappingFile, table: &EventTableDeclaration, key: &str) -> CheckResult {
+    let Some(record) = table.record() else { return Ok(()) };
+    let record_key = format!("{key}.record");
+    if table.has_two_records() {
+        return Err(MappingFault::new(record_key, "the `stages` have this key, too; one of them is enough"));
+    }
+    check_source(file, record, ColumnType::Text, &record_key)?;
+    let own = |name: &&&str| table.stages.values().any(|stage| stage.columns.contains_key(**name));
+    if let Some(name) = [ACCOUNT, SOURCE].iter().find(own) {
+        let reason = format!("the stages of a record have one `{name}`; make it under `columns`");
+        return Err(MappingFault::new(record_key, reason));
+    }
+    if table.columns.contains_key(ACCOUNT) {
+        return Ok(());
+    }
+    Err(MappingFault::new(format!("{key}.columns"), "expected the column `account`"))
 }
 
 /// Checks that a table names inputs that exist, each under a name of its own, and that its conditions have values.

@@ -10,6 +10,7 @@ use serde::de::{Error, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::ops::Deref;
 
 /// A mapping file.
 #[derive(Clone, Debug, Deserialize)]
@@ -53,7 +54,8 @@ impl MappingFile {
         let columns = self.events.iter().map(|table| &table.columns);
         let columns = columns.chain(self.spend.iter().chain(&self.accounts).map(|table| &table.columns));
         let columns = columns.chain(stages().map(|stage| &stage.columns)).chain(computed);
-        for source in columns.flat_map(BTreeMap::values) {
+        let records = self.events.iter().filter_map(EventTableDeclaration::record);
+        for source in columns.flat_map(BTreeMap::values).chain(records) {
             let parts = [&source.year, &source.month, &source.day].into_iter().flatten().map(Box::as_ref);
             for source in parts.chain([source]) {
                 names.extend(source.mentioned_columns());
@@ -222,10 +224,53 @@ pub(super) struct EventTableDeclaration {
     pub(super) keep: Vec<String>,
     #[serde(default)]
     pub(super) columns: BTreeMap<String, ValueSource>,
+    /// What the events of a record have in common, which are replaced together; it may stand among `stages`, too.
+    record: Option<ValueSource>,
     /// Wide tables: the conditions and the columns of each stage's events. The columns add to `columns` or replace
     /// them.
     #[serde(default)]
-    pub(super) stages: BTreeMap<String, StageDeclaration>,
+    pub(super) stages: Stages,
+}
+
+/// The stages of a wide table by name, and the record of their events.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Stages {
+    record: Option<ValueSource>,
+    by_name: BTreeMap<String, StageDeclaration>,
+}
+
+impl Deref for Stages {
+    type Target = BTreeMap<String, StageDeclaration>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.by_name
+    }
+}
+
+impl<'de> Deserialize<'de> for Stages {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct StagesVisitor;
+        impl<'de> Visitor<'de> for StagesVisitor {
+            type Value = Stages;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a table of stages")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Stages, A::Error> {
+                let mut stages = Stages::default();
+                while let Some(name) = map.next_key::<String>()? {
+                    if name == "record" {
+                        stages.record = Some(map.next_value()?);
+                    } else {
+                        stages.by_name.insert(name, map.next_value()?);
+                    }
+                }
+                Ok(stages)
+            }
+        }
+        deserializer.deserialize_map(StagesVisitor)
+    }
 }
 
 /// What the events of a stage have besides what all events of the table have.
@@ -242,6 +287,16 @@ pub(super) struct StageDeclaration {
 }
 
 impl EventTableDeclaration {
+    /// Returns the source of the records of the events; `None` if they are no records.
+    pub(super) fn record(&self) -> Option<&ValueSource> {
+        self.record.as_ref().or(self.stages.record.as_ref())
+    }
+
+    /// Returns whether the record is declared twice.
+    pub(super) fn has_two_records(&self) -> bool {
+        self.record.is_some() && self.stages.record.is_some()
+    }
+
     /// Returns the part that all tables have.
     pub(super) fn table(&self) -> TableDeclaration {
         TableDeclaration {

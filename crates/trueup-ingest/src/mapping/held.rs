@@ -47,6 +47,10 @@ impl MemoryCharge {
                 let what = "inputs that the mapping joins, and the first conversions of the customers,";
                 ErrorKind::LargeTable { what, bytes, limit }
             }
+            MemoryUse::Records => {
+                let what = "inputs that the mapping joins, and the records that its files deliver,";
+                ErrorKind::LargeTable { what, bytes, limit }
+            }
         }
         .into())
     }
@@ -58,6 +62,8 @@ pub(super) enum MemoryUse<'a> {
     /// The rows of a joined file, or its keys.
     JoinedFile(&'a Path),
     FirstConversions,
+    /// The records that the files deliver.
+    Records,
 }
 
 /// The rows of a joined input.

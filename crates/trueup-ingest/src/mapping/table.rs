@@ -26,6 +26,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trueup_core::dataset::{ControlTotals, InputProtocol};
+use trueup_core::model::RECORD_COLUMN;
 
 /// Plans the tables of a mapping over its inputs.
 pub(super) struct TablePlanner<'a> {
@@ -68,10 +69,10 @@ enum Dates {
 }
 
 /// The columns of a table by name, each with its source and the key of that source.
-type ValueSources<'a> = BTreeMap<&'a str, (&'a ValueSource, String)>;
+pub(super) type ValueSources<'a> = BTreeMap<&'a str, (&'a ValueSource, String)>;
 
 /// The columns of a table, and what a stage has besides.
-struct TableSources<'a> {
+pub(super) struct TableSources<'a> {
     /// The key of the table, or of its stage.
     key: String,
     sources: ValueSources<'a>,
@@ -80,7 +81,7 @@ struct TableSources<'a> {
 }
 
 impl<'a> TableSources<'a> {
-    fn long(key: &str, sources: ValueSources<'a>) -> Self {
+    pub(super) fn long(key: &str, sources: ValueSources<'a>) -> Self {
         Self { key: key.to_owned(), sources, stage: None }
     }
 }
@@ -112,6 +113,7 @@ impl TablePlanner<'_> {
             kept.iter().map(|(name, source)| (*name, (source, format!("{key}.keep")))).collect();
         let columns = table.columns.iter();
         common.extend(columns.map(|(name, source)| (name.as_str(), (source, format!("{key}.columns.{name}")))));
+        common.extend(table.record().map(|record| (RECORD_COLUMN, (record, format!("{key}.record")))));
         if table.stages.is_empty() {
             return self.plan(CanonicalTable::Events, &table.table(), &key, vec![TableSources::long(&key, common)]);
         }
@@ -138,7 +140,7 @@ impl TablePlanner<'_> {
     }
 
     /// Plans tables of the same rows.
-    fn plan(
+    pub(super) fn plan(
         &self,
         target: CanonicalTable,
         table: &TableDeclaration,

@@ -9,9 +9,13 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use tempfile::TempDir;
 use trueup_ingest::mapping::{MappedFiles, Mapping};
 use trueup_ingest::{Ingest, IngestError};
+
+/// How long an ingest waits for the one before it, whose lock a process that another test begins holds for a moment.
+pub(crate) const LOCK_WAIT: Duration = Duration::from_secs(60);
 
 /// A row: its cells by column name. An empty text is null.
 pub(crate) type Row = BTreeMap<String, String>;

@@ -15,6 +15,7 @@ mod joins;
 mod memory;
 mod periods;
 mod real;
+mod records;
 mod refused;
 mod shapes;
 mod sheets;

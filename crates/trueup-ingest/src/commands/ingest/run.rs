@@ -13,6 +13,7 @@ use crate::input::MappedInputs;
 use crate::live_rows::Superseded;
 use crate::monitor::Monitor;
 use crate::read::TableReader;
+use crate::records::DeliveredRecords;
 use crate::rejects::{self, FaultyRows, RejectsWriter};
 use crate::table::Table;
 use crate::version::{BegunVersion, Scratch, VersionFiles};
@@ -125,13 +126,14 @@ impl Ingestion {
             if event_inputs.is_some() {
                 mapped.set_accounts(&accounts);
                 mapped.find_first_conversions(reader)?;
+                mapped.find_records(reader)?;
             }
             let inputs = event_inputs.unwrap_or_default();
             // What a mapping holds may be most of a small memory; the events still have half of it.
             let memory = run.settings.memory.saturating_sub(mapped.held_bytes()).max(run.settings.memory / 2);
             let (superseded, defined_names) = (&manifest.superseded, defined_names(dir, Some(&manifest))?);
             let forgotten = forgotten_in(dir, Some(&manifest))?;
-            let known = (&defined_names, forgotten.as_ref());
+            let known = (&defined_names, forgotten.as_ref(), mapped.records());
             let settings = self.event_settings(run, &accounts, &zone_changes, known, superseded, memory);
             let stored = StoredEvents::All(&manifest.events);
             let written = events::ingest(&inputs, stored, dir, &settings, &mut version.files, reader)?;
@@ -190,7 +192,7 @@ impl Ingestion {
         run: &Run,
         accounts: &'a Accounts,
         zone_changes: &'a ZoneChanges,
-        (defined_names, forgotten): (&'a BTreeSet<String>, Option<&'a ForgottenCustomers>),
+        (defined_names, forgotten, records): KnownOfEvents<'a>,
         superseded: &'a Superseded,
         memory: usize,
     ) -> events::Settings<'a> {
@@ -201,6 +203,7 @@ impl Ingestion {
             zone_changes,
             defined_names,
             forgotten,
+            records,
             clock_zone,
             superseded,
             replaced_source: self.replaced_source.as_deref(),
@@ -244,6 +247,11 @@ impl Ingestion {
         Ok(())
     }
 }
+
+/// What an ingest of events knows before it reads them: the names that the dataset defines, the customers that it has
+/// forgotten, and the records that the inputs deliver.
+pub(super) type KnownOfEvents<'a> =
+    (&'a BTreeSet<String>, Option<&'a ForgottenCustomers>, Option<&'a DeliveredRecords>);
 
 /// Writes the accounts. Returns all accounts of the version, and its manifest, which is otherwise that of the
 /// version before.

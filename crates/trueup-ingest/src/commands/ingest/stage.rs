@@ -112,7 +112,7 @@ impl Ingestion {
         let none = Superseded::new();
         let superseded = base.map_or(&none, |manifest| &manifest.superseded);
         let forgotten = forgotten_in(run.dataset(), base)?;
-        let known = (&defined_names, forgotten.as_ref());
+        let known = (&defined_names, forgotten.as_ref(), None);
         let settings = self.event_settings(run, &accounts, &zone_changes, known, superseded, run.settings.memory);
         let mut reader = run.settings.reader(FaultyRows::Refuse { first: None }, &run.monitor);
         let stored = StoredEvents::Rewritten(&rewritten, &accounts_of_part);

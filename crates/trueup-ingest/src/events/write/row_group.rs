@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use trueup_core::Day;
 use trueup_core::model::{
-    ACCOUNT, CUSTOMER_COLUMN, DATE, DATE_TIME, EVENT_ID, OPPORTUNITY_ID, QuarterSpan, Stage, TOTAL, TYPE,
+    ACCOUNT, CUSTOMER_COLUMN, DATE, DATE_TIME, EVENT_ID, OPPORTUNITY_ID, QuarterSpan, RECORD_COLUMN, Stage, TOTAL, TYPE,
 };
 use trueup_parquet::{ColumnData, TextColumn, TextColumnBuilder};
 
@@ -159,8 +159,8 @@ impl PendingRowGroup {
         RowGroupIds { customers: customers.finish(), events: events.finish() }
     }
 
-    /// Returns the section of the index, which has every page of a customer for its id and its event ids. `page_rows`
-    /// are the rows of a page.
+    /// Returns the section of the index, which has every page of a customer for its id, its event ids and its records.
+    /// `page_rows` are the rows of a page.
     pub(super) fn section(&self, ids: &RowGroupIds, dictionaries: &EventDictionaries, page_rows: usize) -> Section {
         let mut section = SectionBuilder::new(self.rows + self.customers.len());
         let mut account: Option<(u32, AccountKeys)> = None;
@@ -176,6 +176,13 @@ impl PendingRowGroup {
             section.add_customer(keys_of, ids.customers.value(customer).as_bytes(), pages.clone());
             for row in (next..end).filter(|row| ids.events.is_valid(*row)) {
                 section.add_event_id(keys_of, ids.events.value(row).as_bytes(), pages.clone());
+            }
+            if let Some(records) = rows.dimension(RECORD_COLUMN) {
+                let texts = dictionaries.texts(RECORD_COLUMN);
+                let of_rows = of_customer.iter().map(|row| records.value(texts, *row as usize));
+                for record in of_rows.filter(|record| !record.is_empty()) {
+                    section.add_event_id(keys_of, record.as_bytes(), pages.clone());
+                }
             }
             next = end;
         }
