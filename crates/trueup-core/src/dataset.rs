@@ -73,7 +73,7 @@ pub use event_file::{EventFile, EventRowGroup};
 pub use file_list::{encode_list, read_list};
 pub use forgotten::{FORGOTTEN_KEY_BYTES, ForgottenCustomers, read_forgotten};
 pub use insights::{Insight, InsightLine, InsightLineFault, Insights};
-pub use open::{Tables, read_accounts, read_definitions};
+pub use open::{Tables, read_accounts, read_definitions, read_mapping};
 pub use protocol::{ControlTotals, InputProtocol, ProtocolReport, ReplacedRows, TableProtocol};
 pub use table_file::describe_row_group;
 pub use verify::Verification;
@@ -142,6 +142,15 @@ impl Dataset {
             (Some(folder), Some(manifest)) => Ok(manifest.read_batches(folder)?),
             _ => Ok(Vec::new()),
         }
+    }
+
+    /// Reads the mapping that later ingests use, in TOML; `None` if there is none.
+    ///
+    /// # Errors
+    /// The file is missing, unreadable or damaged.
+    pub fn mapping(&self) -> Result<Option<String>, Error> {
+        let stored = self.folder.as_ref().zip(self.manifest.as_ref().and_then(|manifest| manifest.mapping.as_ref()));
+        Ok(stored.map(|(folder, file)| read_mapping(folder, file)).transpose()?)
     }
 
     /// Returns the manifest of the version that was opened; `None` in memory.

@@ -1,7 +1,5 @@
 //! The inputs of an ingest, as given or read through a mapping.
 
-use crate::error::FileFault;
-use crate::given::is_stream;
 use crate::mapping::{MappedTables, Mapping};
 use crate::read::TableReader;
 use crate::records::DeliveredRecords;
@@ -9,7 +7,7 @@ use crate::report::LeftOutRows;
 use crate::source::ReadLimits;
 use crate::table::Table;
 use crate::{IngestError, Input};
-use std::path::Path;
+use std::path::PathBuf;
 use trueup_core::files::Files;
 use trueup_core::model::{Accounts, ClockZone};
 
@@ -18,30 +16,24 @@ use trueup_core::model::{Accounts, ClockZone};
 #[derive(Default)]
 pub(crate) struct MappedInputs {
     tables: MappedTables,
-    /// Every file that the mapping reads, and the mapping itself.
-    /// The mapping, which reads the files that are given as events; `None` if there is none.
-    mapping: Option<Input>,
+    /// The path of the mapping, which reads the files that are given as events; `None` if there is none.
+    mapping: Option<PathBuf>,
 }
 
 impl MappedInputs {
-    /// Plans the mapping at a path, and reads the inputs that it joins.
+    /// Plans a mapping, and reads the inputs that it joins.
     pub(crate) fn new(
-        mapping: Option<&Path>,
+        mapping: Option<&Mapping>,
         given: &[(Table, Input)],
         files: &Files,
         limits: ReadLimits,
         clock_zone: Option<ClockZone>,
     ) -> Result<Self, IngestError> {
-        let Some(path) = mapping else { return Ok(Self::default()) };
-        if is_stream(&Input::given(path)) {
-            let reason =
-                "a mapping is read more than once, which a pipe does not allow; write its content to a file first";
-            return Err(FileFault::Refused(reason.to_owned()).at(path));
-        }
+        let Some(mapping) = mapping else { return Ok(Self::default()) };
         let given = given.iter().filter(|(table, _)| *table == Table::Events);
         let raw: Vec<Input> = given.map(|(_, input)| input.clone()).collect();
-        let tables = Mapping::read(path)?.tables(&raw, files, limits, clock_zone)?;
-        Ok(Self { tables, mapping: Some(Input::given(path)) })
+        let tables = mapping.tables(&raw, files, limits, clock_zone)?;
+        Ok(Self { tables, mapping: Some(mapping.path().to_owned()) })
     }
 
     /// Sets the accounts whose time zones clock times may be in. Must be called before events are read.
@@ -76,7 +68,7 @@ impl MappedInputs {
         let mut all: Vec<String> = Vec::new();
         for mapper in self.tables.inputs.iter().filter_map(|(_, input)| input.mapper.as_ref()) {
             let warnings = mapper.warnings().into_iter();
-            for warning in warnings.map(|warning| format!("mapping `{}`, {warning}", mapping.shown.display())) {
+            for warning in warnings.map(|warning| format!("mapping `{}`, {warning}", mapping.display())) {
                 // The stages of a wide table have the same rows.
                 if !all.contains(&warning) {
                     all.push(warning);

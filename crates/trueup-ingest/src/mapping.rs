@@ -55,7 +55,7 @@ use crate::monitor::{Monitor, Phase};
 use crate::read::{RowRules, TableReader};
 use crate::rejects::FaultyRows;
 use crate::report::{IgnoredColumn, LeftOutRows};
-use crate::source::{FileFormat, Input, LeftOutLines, ReadLimits, ReadOptions};
+use crate::source::{FileFormat, Input, LeftOutLines, ReadLimits, ReadOptions, file_name};
 use crate::table::Table;
 use crate::{IngestError, Interrupt};
 use arrow_array::RecordBatch;
@@ -105,6 +105,11 @@ use trueup_core::model::{Accounts, CellFault, ClockZone, SOURCE};
 #[derive(Clone, Debug)]
 pub struct Mapping {
     path: PathBuf,
+    /// The name in protocols.
+    name: String,
+    /// Whether a dataset has it, and it was not given.
+    is_stored: bool,
+    text: String,
     file: MappingFile,
     /// The checksum of what the mapping says of events, whatever the order of its keys, and without its comments.
     events_checksum: String,
@@ -152,13 +157,32 @@ impl Mapping {
     /// that cannot be carried out, or is a draft with open questions.
     pub fn read(path: &Path) -> Result<Self, IngestError> {
         let text = std::fs::read_to_string(path).at(OPEN, path)?;
+        Self::parse(text, path)
+    }
+
+    /// Checks the mapping that a dataset has. `path` is that of its file, for messages.
+    pub(crate) fn stored(text: String, path: &Path) -> Result<Self, IngestError> {
+        Ok(Self { name: "mapping of the dataset".to_owned(), is_stored: true, ..Self::parse(text, path)? })
+    }
+
+    /// Returns the mapping file as it is written.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the path of the file, for messages.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn parse(text: String, path: &Path) -> Result<Self, IngestError> {
         let file: MappingFile = toml::from_str(&text).map_err(|error| match single_table(&text) {
             Some(fault) => fault.at(path),
             None => ErrorKind::MappingSyntax { path: path.to_owned(), error: Box::new(error) }.into(),
         })?;
         check::mapping(&file).of_mapping(path)?;
         let events_checksum = events_checksum(&text, &file);
-        Ok(Self { path: path.to_owned(), file, events_checksum })
+        Ok(Self { path: path.to_owned(), name: file_name(path), is_stored: false, text, file, events_checksum })
     }
 
     /// Makes the mapping's tables from the given files, and writes them to a folder that exists. The files are
@@ -209,7 +233,8 @@ impl Mapping {
         let account_zones = Arc::default();
         let clock = ClockRule::of_option(clock_zone, &account_zones);
         let memory = MemoryCharge::new(limits);
-        let reading = Reading { mapping: &self.path, files, limits, memory: &memory };
+        let (mapping, name, is_stored) = (self.path.as_path(), self.name.as_str(), self.is_stored);
+        let reading = Reading { mapping, name, is_stored, files, limits, memory: &memory };
         let opened = inputs::open(&self.file, reading, inputs)?;
         let credit = self.file.first_touch.as_ref();
         let credit = credit.map(|first_touch| Arc::new(FirstTouchCredit::new(first_touch.copy.clone())));

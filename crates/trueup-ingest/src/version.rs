@@ -60,7 +60,7 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 use store_version::StoreVersion;
 use trueup_core::dataset::manifest::{
-    BATCHES_FOLDER, DEFINITIONS_FOLDER, FORGOTTEN_FOLDER, LISTS_FOLDER, Manifest, Purge, VECTORS_FOLDER,
+    BATCHES_FOLDER, DEFINITIONS_FOLDER, FORGOTTEN_FOLDER, LISTS_FOLDER, MAPPING_FOLDER, Manifest, Purge, VECTORS_FOLDER,
 };
 use trueup_core::dataset::manifest_file::ManifestError;
 use trueup_core::dataset::{
@@ -71,12 +71,13 @@ use trueup_core::files::Files;
 use version_files::{Made, remove_folders};
 
 /// The folders of a dataset that hold files with the id of an ingest in their names.
-pub(crate) const FOLDERS: [&str; 9] = [
+pub(crate) const FOLDERS: [&str; 10] = [
     Table::Events.name(),
     Table::Spend.name(),
     Table::Accounts.name(),
     Table::Insights.name(),
     DEFINITIONS_FOLDER,
+    MAPPING_FOLDER,
     FORGOTTEN_FOLDER,
     LISTS_FOLDER,
     VECTORS_FOLDER,

@@ -79,7 +79,8 @@ pub(crate) struct IngestReport {
 /// `account`, `opportunityId`, `type`, and `date` or `dateTime`; `eventId` and `total` are optional; every other column
 /// is a dimension. A column with the name of a metric or of a computed dimension is left out, with a warning.
 ///
-/// mapping: a TOML file that describes how to turn the inputs into events, spend and accounts.
+/// mapping: a TOML file that describes how to turn the inputs into events, spend and accounts. The dataset keeps it.
+/// stored_mapping: read the inputs through the mapping that the dataset has.
 /// source: the source of the events and the spend that do not name theirs in a column `source`. Spend replaces the
 ///     stored spend of the same account, day and source alone.
 /// replace_source: first remove all stored events and all stored spend of this source, in the same version.
@@ -102,7 +103,7 @@ pub(crate) struct IngestReport {
 #[pyfunction]
 #[pyo3(
     signature = (into, events = None, **options),
-    text_signature = "(into, events=None, *, spend=None, accounts=None, insights=None, mapping=None, source=None, \
+    text_signature = "(into, events=None, *, spend=None, accounts=None, insights=None, mapping=None, stored_mapping=False, source=None, \
                       replace_source=None, time_zone=None, \
                       rejects=None, replace_rejects=False, max_rejects=None, format=None, sheet=None, delimiter=None, \
                       encoding=None, ignore=None, memory=None, max_columns=None, max_text_bytes=None, \
@@ -130,6 +131,7 @@ pub(crate) fn ingest(
         ingest = ingest.replace_source(name);
     }
     ingest = with_options(ingest, &keywords)?.again(keywords.flag("again")?);
+    ingest = ingest.stored_mapping(keywords.flag("stored_mapping")?);
     IngestReport::of(py, run_command(py, keywords, ingest)?)
 }
 

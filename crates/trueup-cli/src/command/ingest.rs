@@ -59,9 +59,14 @@ pub(crate) struct IngestCommand {
     #[arg(long, value_name = "FILE")]
     insights: Option<PathBuf>,
 
-    /// TOML file that describes how to turn the inputs into events, spend and accounts
+    /// TOML file that describes how to turn the inputs into events, spend and accounts. The dataset keeps it: later
+    /// ingests without this option read their inputs through it
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
+
+    /// Read the inputs as files whose columns have the names of fields, although the dataset has a mapping
+    #[arg(long, conflicts_with = "mapping")]
+    no_mapping: bool,
 
     /// Source of the events and the spend that do not name theirs in a column `source`: who reported them, such as
     /// google-ads. By default the name that the mapping gives the table or its input; without a mapping, none
@@ -172,6 +177,7 @@ impl IngestCommand {
         if let Some(path) = &self.mapping {
             ingest = ingest.mapping(path);
         }
+        ingest = ingest.stored_mapping(!self.no_mapping);
         if let Some(name) = &self.source {
             ingest = ingest.source(name);
         }
@@ -260,7 +266,9 @@ impl IngestCommand {
         }
         writeln!(out, "version {version} of `{dataset}`")?;
         // A mapping that gives spend or accounts need not have a table of events, so 0 events are not reported then.
-        let is_mapped = self.mapping.is_some() && (summary.spend, summary.accounts) != Default::default();
+        let mut inputs = summary.protocol.values().flat_map(|table| &table.inputs);
+        let is_mapped = inputs.any(|input| input.mapped_by.is_some())
+            && (summary.spend, summary.accounts) != Default::default();
         let tables = [
             ("events", summary.events, !is_mapped && !self.inputs.is_empty()),
             ("spend", summary.spend, !self.spend.is_empty()),

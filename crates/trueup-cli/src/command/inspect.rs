@@ -20,7 +20,8 @@ use trueup_report::number;
 
 /// Show what a dataset contains
 ///
-/// Its version, the sizes of its tables, accounts, dates, the columns to group and filter by, and what was ingested.
+/// Its version, the sizes of its tables, accounts, dates, the columns to group and filter by, its mapping, and what was
+/// ingested.
 #[derive(Debug, clap::Args)]
 pub(crate) struct InspectCommand {
     /// Folder or URL of the dataset
@@ -29,6 +30,10 @@ pub(crate) struct InspectCommand {
     /// Show an earlier version of the dataset: by its number, or the newest one at a time such as 2026-01-31T18:00:00Z
     #[arg(long, value_name = "VERSION|TIME")]
     as_of: Option<AsOf>,
+
+    /// Show the mapping of the dataset alone, which later ingests use: as a mapping file (TOML), or as a JSON string
+    #[arg(long)]
+    mapping: bool,
 
     /// Format of the output
     #[arg(long, value_enum, default_value = "text")]
@@ -45,11 +50,22 @@ impl InspectCommand {
         if let Some(other) = dataset.manifest().and_then(|manifest| manifest.other_tzdata(dataset.accounts())) {
             notice::warning(other);
         }
+        if self.mapping {
+            let mapping = dataset.mapping()?;
+            return match (self.format, mapping) {
+                (ObjectFormat::Json, mapping) => output::print_json(&mapping),
+                (ObjectFormat::Text, Some(mapping)) => output::print_lines(&mapping),
+                (ObjectFormat::Text, None) => {
+                    let path = self.dataset.display();
+                    Err(Failure::request(format!("`{path}` has no mapping; `trueup ingest --mapping FILE` stores one")))
+                }
+            };
+        }
         let step = Step::new("finding accounts");
         match self.format {
             ObjectFormat::Json => {
                 let batches = dataset.batches()?;
-                let contents = Contents::of(&dataset, &batches)?;
+                let contents = Contents::of(&dataset, dataset.mapping()?, &batches)?;
                 drop(step);
                 output::print_json(&contents)
             }
@@ -83,6 +99,10 @@ fn describe(dataset: &Dataset) -> Result<String, Failure> {
     });
     lines.push(("dates", dates.unwrap_or_else(|| "none".to_owned())));
     lines.push(("columns", list(dataset.columns().iter().map(String::as_str))));
+    if let Some(mapping) = dataset.mapping()? {
+        let count = number::counted(mapping.lines().count() as u64, "line");
+        lines.push(("mapping", format!("{count}; `--mapping` shows it")));
+    }
     for batch in dataset.batches()? {
         lines.push(("ingested", ingested(&batch)));
     }

@@ -151,6 +151,7 @@ fn inspect_prints_json() {
             "start": "2025-01-03",
             "end": "2025-02-01",
             "columns": ["attributionChannel", "campaign", "eventId", "opportunityId", "zip"],
+            "mapping": null,
             "ingests": [{"version": 1, "tables": {
                 "accounts": {"rows": 1, "rejected": 0, "inputs": ["accounts.csv"]},
                 "events": {"rows": 5, "rejected": 0, "inputs": ["events.csv"]},

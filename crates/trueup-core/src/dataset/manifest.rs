@@ -23,6 +23,9 @@ pub const LISTS_FOLDER: &str = "lists";
 /// The folder of the definitions of metrics and dimensions.
 pub const DEFINITIONS_FOLDER: &str = "definitions";
 
+/// The folder of the mapping that later ingests use.
+pub const MAPPING_FOLDER: &str = "mapping";
+
 /// The folder of the lists of [forgotten customers](super::ForgottenCustomers).
 pub const FORGOTTEN_FOLDER: &str = "forgotten";
 
@@ -71,6 +74,9 @@ pub struct Manifest {
     /// The metrics and dimensions that users define, in TOML; `None` if nothing is defined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definitions: Option<DataFile>,
+    /// The mapping of the last ingest that was given one, in TOML; `None` if none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mapping: Option<DataFile>,
     /// The customers whose events later ingests leave out; `None` if nobody was forgotten. Every later version has this
     /// list or a longer one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -153,7 +159,8 @@ pub struct FileList {
 pub struct DataFile {
     /// The path below the dataset's folder: the table's folder, [`LISTS_FOLDER`] for a list of files,
     /// [`BATCHES_FOLDER`] for one of batches, [`VECTORS_FOLDER`] for deletion vectors, [`DEFINITIONS_FOLDER`] for
-    /// definitions, or [`FORGOTTEN_FOLDER`] for forgotten customers, then `/` and a plain name.
+    /// definitions, [`MAPPING_FOLDER`] for a mapping, or [`FORGOTTEN_FOLDER`] for forgotten customers, then `/` and a
+    /// plain name.
     pub path: String,
     /// The length in bytes.
     pub size: u64,
@@ -271,6 +278,7 @@ impl Manifest {
             accounts: Vec::new(),
             insights: Vec::new(),
             definitions: None,
+            mapping: None,
             forgotten: None,
             deletion_vectors: Vec::new(),
             superseded: BTreeMap::new(),
@@ -294,6 +302,7 @@ impl Manifest {
             accounts,
             insights,
             definitions,
+            mapping,
             forgotten,
             deletion_vectors,
             superseded: _,
@@ -302,7 +311,7 @@ impl Manifest {
         (schema_version, version, created_by, commit, purge)
             == (&other.schema_version, &other.version, &other.created_by, &other.commit, &other.purge)
             && (tzdata, lists, accounts, insights) == (&other.tzdata, &other.lists, &other.accounts, &other.insights)
-            && (definitions, forgotten) == (&other.definitions, &other.forgotten)
+            && (definitions, mapping, forgotten) == (&other.definitions, &other.mapping, &other.forgotten)
             && (deletion_vectors, batches) == (&other.deletion_vectors, &other.batches)
     }
 
@@ -365,6 +374,9 @@ impl Manifest {
         if let Some(file) = &self.definitions {
             file.check(DEFINITIONS_FOLDER)?;
         }
+        if let Some(file) = &self.mapping {
+            file.check(MAPPING_FOLDER)?;
+        }
         if let Some(file) = &self.forgotten {
             file.check(FORGOTTEN_FOLDER)?;
         }
@@ -394,11 +406,11 @@ impl Manifest {
         [("events", &self.lists.events, &self.events), ("spend", &self.lists.spend, &self.spend)]
     }
 
-    /// Returns all files of the version: those of the tables, the definitions, the forgotten customers, the lists of
-    /// files, the deletion vectors, and the lists of batches.
+    /// Returns all files of the version: those of the tables, the definitions, the mapping, the forgotten customers,
+    /// the lists of files, the deletion vectors, and the lists of batches.
     pub fn files(&self) -> impl Iterator<Item = &DataFile> {
         let lists = self.lists.events.iter().chain(&self.lists.spend).map(|list| &list.file);
-        let others = self.definitions.iter().chain(&self.forgotten).chain(lists);
+        let others = self.definitions.iter().chain(&self.mapping).chain(&self.forgotten).chain(lists);
         let others = others.chain(&self.deletion_vectors).chain(&self.batches);
         self.tables().into_iter().flat_map(|(_, files)| files).chain(others)
     }

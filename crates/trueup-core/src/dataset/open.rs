@@ -21,7 +21,7 @@ use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use std::collections::{BTreeSet, HashMap};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 use trueup_parquet::read_all_rows;
@@ -231,12 +231,26 @@ fn stored_definitions(
 /// # Errors
 /// The file cannot be read, or a definition breaks a rule, for example because a field of a later trueup has its name.
 pub fn read_definitions(folder: &Path, file: &DataFile) -> Result<Definitions, DatasetError> {
+    let (text, path) = read_text(folder, file)?;
+    Definitions::parse(&text).map_err(|source| DatasetError::Definitions { path, source })
+}
+
+/// Reads the mapping of a dataset, as TOML.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn read_mapping(folder: &Path, file: &DataFile) -> Result<String, DatasetError> {
+    Ok(read_text(folder, file)?.0)
+}
+
+/// Reads a file of a dataset as a text. Returns its path, too, for messages.
+fn read_text(folder: &Path, file: &DataFile) -> Result<(String, PathBuf), DatasetError> {
     let checked = CheckedFile::open(folder, file)?;
-    let bytes = checked.whole()?;
-    let path = || checked.path().to_owned();
-    let text = std::str::from_utf8(&bytes);
-    let text = text.map_err(|error| DatasetError::Io { path: path(), source: io::Error::other(error) })?;
-    Definitions::parse(text).map_err(|source| DatasetError::Definitions { path: path(), source })
+    let path = checked.path().to_owned();
+    match String::from_utf8(checked.whole()?.to_vec()) {
+        Ok(text) => Ok((text, path)),
+        Err(error) => Err(DatasetError::Io { path, source: io::Error::other(error) }),
+    }
 }
 
 /// Tables in canonical form: the names of columns are those of fields.

@@ -8,7 +8,7 @@ use super::error::DatasetError;
 use super::forgotten::read_forgotten;
 use super::insights::for_each;
 use super::manifest::{DataFile, Manifest, RowGroupEntry};
-use super::open::{read_accounts, read_definitions};
+use super::open::{read_accounts, read_definitions, read_mapping};
 use super::table_file::TableFile;
 use crate::error::Error;
 use crate::model::{OPPORTUNITY_ID, QuarterSpan};
@@ -80,6 +80,7 @@ impl Verification {
             accounts,
             insights,
             definitions,
+            mapping,
             forgotten,
             deletion_vectors,
             batches,
@@ -113,6 +114,9 @@ impl Verification {
         }
         if let Some(file) = definitions {
             check.file(file, |file| Ok(read_definitions(folder, file).map(drop)?));
+        }
+        if let Some(file) = mapping {
+            check.file(file, |file| Ok(read_mapping(folder, file).map(drop)?));
         }
         if let Some(file) = forgotten {
             check.file(file, |file| Ok(read_forgotten(folder, file).map(drop)?));

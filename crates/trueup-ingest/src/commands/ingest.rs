@@ -69,6 +69,7 @@ pub struct Ingestion {
     /// The inputs, in the order in which they were added.
     sources: Vec<(Table, Source)>,
     mapping: Option<PathBuf>,
+    uses_stored_mapping: bool,
     reading: ReadOptions,
     delimiter: Option<char>,
     ignore: Vec<String>,
@@ -90,6 +91,7 @@ impl Ingest {
         let action = Ingestion {
             sources: Vec::new(),
             mapping: None,
+            uses_stored_mapping: false,
             reading: ReadOptions::default(),
             delimiter: None,
             ignore: Vec::new(),
@@ -131,9 +133,15 @@ impl Ingest {
     }
 
     /// Reads through a mapping file all inputs that [`Ingest::events`] adds. The mapping makes events, spend and
-    /// accounts of them.
+    /// accounts of them. The new version of the dataset has it from then on: [`Ingest::stored_mapping`].
     pub fn mapping(self, path: impl AsRef<Path>) -> Self {
         self.with(|action| action.mapping = Some(path.as_ref().to_owned()))
+    }
+
+    /// Sets whether inputs of [`Ingest::events`] are read through the mapping that the dataset has, if there is one and
+    /// no other is given: the last one that [`Ingest::mapping`] set. False if not set.
+    pub fn stored_mapping(self, used: bool) -> Self {
+        self.with(|action| action.uses_stored_mapping = used)
     }
 
     /// Sets the source of the events and the spend that do not name theirs in the column `source`: who reported them,

@@ -22,6 +22,10 @@ use trueup_core::files::Files;
 pub(super) struct Reading<'a> {
     /// The path of the mapping.
     pub(super) mapping: &'a Path,
+    /// Its name in protocols.
+    pub(super) name: &'a str,
+    /// Whether a dataset has it, and it was not given.
+    pub(super) is_stored: bool,
     pub(super) files: &'a Files,
     pub(super) limits: ReadLimits,
     pub(super) memory: &'a MemoryCharge,
@@ -103,10 +107,17 @@ pub(super) fn open(
         }
     }
     if let Some((file, _)) = files.iter().zip(&owners).find(|(_, owner)| owner.is_none()) {
-        return Err(refused(
-            &file.shown,
-            format!("no input of the mapping `{}` names this file", reading.mapping.display()),
-        ));
+        let reason = if reading.is_stored {
+            let inputs: Vec<String> = declaration.input.values().map(|input| format!("`{}`", input.file)).collect();
+            format!(
+                "no input of the mapping that the dataset has names this file; its inputs are {}. `--mapping FILE` replaces \
+                 the mapping, and `--no-mapping` reads files whose columns have the names of fields",
+                inputs.join(", ")
+            )
+        } else {
+            format!("no input of the mapping `{}` names this file", reading.mapping.display())
+        };
+        return Err(refused(&file.shown, reason));
     }
     let mentioned = declaration.mentioned_columns();
     let mut opened = BTreeMap::new();

@@ -16,7 +16,7 @@ use super::values::NamedMaps;
 use crate::IngestError;
 use crate::amounts::RowAmounts;
 use crate::error::{ErrorKind, InputLocation, MappingFault, OfMapping};
-use crate::source::{DecodedBatch, RawRows, ReadLimits, RowMapper, file_name};
+use crate::source::{DecodedBatch, RawRows, ReadLimits, RowMapper};
 use crate::table::Table;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
@@ -166,7 +166,7 @@ impl TablePlanner<'_> {
         }
         let rows = Arc::new(rows.finish(self.reading)?);
         let credit = self.credit.filter(|_| target == CanonicalTable::Events);
-        let mapping = file_name(self.reading.mapping);
+        let mapping = self.reading.name;
         let shown = PathBuf::from(format!("{} [[{}]]", self.reading.mapping.display(), target.key()));
         let mut mapper =
             |(key, columns, dates, conditions): (String, Vec<(String, ColumnPlan)>, Dates, Vec<Condition>)| {

@@ -1,6 +1,6 @@
-//! The files of a version that say something about others: lists of files and of batches, deletion vectors and
-//! definitions. What is written is read back, by the function that readers use, before a manifest names it: a version
-//! that nobody can read is never published.
+//! The files of a version that say something about others: lists of files and of batches, deletion vectors,
+//! definitions and mappings. What is written is read back, by the function that readers use, before a manifest names
+//! it: a version that nobody can read is never published.
 
 use super::{BegunVersion, VersionFiles};
 use crate::IngestError;
@@ -8,11 +8,12 @@ use crate::error::{ErrorContext, ErrorKind};
 use std::io::Write;
 use std::path::Path;
 use trueup_core::dataset::manifest::{
-    BATCHES_FOLDER, DEFINITIONS_FOLDER, DataFile, FORGOTTEN_FOLDER, FileList, LISTS_FOLDER, Manifest, VECTORS_FOLDER,
+    BATCHES_FOLDER, DEFINITIONS_FOLDER, DataFile, FORGOTTEN_FOLDER, FileList, LISTS_FOLDER, MAPPING_FOLDER, Manifest,
+    VECTORS_FOLDER,
 };
 use trueup_core::dataset::{
     Batch, DatasetError, DeletionVector, ForgottenCustomers, encode_batches, encode_list, encode_vectors,
-    read_batch_list, read_definitions, read_forgotten, read_list, read_vector_file,
+    read_batch_list, read_definitions, read_forgotten, read_list, read_mapping, read_vector_file,
 };
 use trueup_core::definitions::Definitions;
 
@@ -34,6 +35,15 @@ impl BegunVersion {
             self.files.write_metadata(DEFINITIONS_FOLDER, &name, text.as_bytes(), definitions.names().count())?;
         self.files.read_back(&file, read_definitions, |read| read.text() == text)?;
         manifest.definitions = Some(file);
+        Ok(())
+    }
+
+    /// Writes the mapping that later ingests use, in place of that of the version before, and names it in the manifest.
+    pub(crate) fn write_mapping(&mut self, text: &str, manifest: &mut Manifest) -> Result<(), IngestError> {
+        let name = format!("0000-{}.toml", self.files.id);
+        let file = self.files.write_metadata(MAPPING_FOLDER, &name, text.as_bytes(), text.lines().count())?;
+        self.files.read_back(&file, read_mapping, |read| read == text)?;
+        manifest.mapping = Some(file);
         Ok(())
     }
 

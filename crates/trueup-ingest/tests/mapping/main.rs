@@ -19,6 +19,7 @@ mod records;
 mod refused;
 mod shapes;
 mod sheets;
+mod stored;
 mod time_zones;
 mod values;
 mod written;

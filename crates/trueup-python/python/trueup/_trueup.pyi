@@ -474,6 +474,7 @@ def ingest(
     accounts: Inputs | None = None,
     insights: StrPath | Sequence[StrPath] | None = None,
     mapping: StrPath | None = None,
+    stored_mapping: bool = False,
     source: str | None = None,
     replace_source: str | None = None,
     time_zone: str | None = None,

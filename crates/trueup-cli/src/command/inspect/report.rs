@@ -22,6 +22,8 @@ pub(super) struct Contents<'a> {
     start: Option<String>,
     end: Option<String>,
     columns: Vec<&'a str>,
+    /// The mapping that later ingests use, in TOML.
+    mapping: Option<String>,
     ingests: Vec<Ingested<'a>>,
 }
 
@@ -55,7 +57,7 @@ struct IngestedTable<'a> {
 }
 
 impl<'a> Contents<'a> {
-    pub(super) fn of(dataset: &'a Dataset, batches: &'a [Batch]) -> Result<Self, Failure> {
+    pub(super) fn of(dataset: &'a Dataset, mapping: Option<String>, batches: &'a [Batch]) -> Result<Self, Failure> {
         let manifest = dataset.manifest();
         let keys = dataset.account_keys().map_err(trueup::Error::from)?;
         let account = |key: String| {
@@ -75,6 +77,7 @@ impl<'a> Contents<'a> {
             start: range.map(|range| day(range.start)),
             end: range.map(|range| day(range.end)),
             columns: dataset.columns().iter().map(String::as_str).collect(),
+            mapping,
             ingests: batches.iter().map(ingested).collect(),
         })
     }

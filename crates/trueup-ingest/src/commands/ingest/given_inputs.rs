@@ -30,7 +30,8 @@ pub(super) struct GivenInput {
 impl Ingestion {
     /// Takes the sources, and returns each file that they stand for and each other source as an input. Checks the
     /// settings of reading, and the files (`check_paths`).
-    pub(super) fn given(&mut self, dataset: &Path) -> Result<Vec<GivenInput>, IngestError> {
+    /// `is_mapped` says whether a mapping reads the events.
+    pub(super) fn given(&mut self, dataset: &Path, is_mapped: bool) -> Result<Vec<GivenInput>, IngestError> {
         let known = |char| separator(char).ok_or_else(|| IngestError::from(ErrorKind::Delimiter(char)));
         let separator = self.delimiter.map(known).transpose()?;
         let ignore = self.ignore.iter().map(|text| {
@@ -59,8 +60,7 @@ impl Ingestion {
                 }
             };
             // The format of canonical events is given; a file of another table or of a mapping may say its own.
-            let is_given =
-                |path: &Path| table == Table::Events && self.mapping.is_none() || FileFormat::from_name(path).is_none();
+            let is_given = |path: &Path| table == Table::Events && !is_mapped || FileFormat::from_name(path).is_none();
             let format = |path: &Path| self.format.filter(|_| is_given(path));
             if is_url(&path) {
                 // What follows a `?` is not shown, but may say which file it is.

@@ -6,11 +6,12 @@ use crate::batch::{BatchPlan, BatchSettings};
 use crate::commands::Run;
 use crate::commands::compact;
 use crate::commands::forget::stored_forgotten;
-use crate::error::{ErrorContext, ErrorKind};
+use crate::error::{ErrorContext, ErrorKind, FileFault};
 use crate::events::{Budget, StoredEvents, ZoneChanges, repeated_warning};
 use crate::given::is_stream;
 use crate::input::MappedInputs;
 use crate::live_rows::Superseded;
+use crate::mapping::Mapping;
 use crate::monitor::Monitor;
 use crate::read::TableReader;
 use crate::records::DeliveredRecords;
@@ -21,8 +22,11 @@ use crate::{IngestError, IngestSummary, Input, Outputs, RemovedSource, RowCounts
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
-use trueup_core::dataset::manifest::{Manifest, OtherTzdata};
-use trueup_core::dataset::{Commit, CommitOperation, ControlTotals, ForgottenCustomers, RemoteFile, read_definitions};
+use trueup_core::dataset::manifest::{Manifest, OtherTzdata, checksum};
+use trueup_core::dataset::{
+    Commit, CommitOperation, ControlTotals, ForgottenCustomers, RemoteFile, manifest_file, read_definitions, read_mapping,
+    without_credentials,
+};
 use trueup_core::model::{Accounts, tzdata_release};
 
 impl Ingestion {
@@ -31,7 +35,8 @@ impl Ingestion {
     pub(super) fn attempt(&mut self, run: &Run) -> Result<IngestSummary, IngestError> {
         let again: Option<Vec<_>> =
             self.sources.iter().map(|(table, source)| Some((*table, source.again()?))).collect();
-        let given = self.given(run.dataset())?;
+        let is_mapped = self.mapping.is_some() || self.has_stored_mapping(run.dataset())?;
+        let given = self.given(run.dataset(), is_mapped)?;
         let rejects = self.checked_rejects(run.dataset(), &given)?;
         let again = again.filter(|_| given.iter().all(|given| !is_stream(&given.input)));
         let again = again.filter(|_| rejects.as_ref().is_none_or(|(path, outputs)| !outputs.is_final(path)));
@@ -47,6 +52,14 @@ impl Ingestion {
         Ok(done?.with_warnings(warnings))
     }
 
+    /// Returns whether the dataset has a mapping that reads the inputs, as far as that decides how they are opened.
+    fn has_stored_mapping(&self, dataset: &Path) -> Result<bool, IngestError> {
+        if !self.uses_stored_mapping || self.format.is_none() {
+            return Ok(false);
+        }
+        Ok(manifest_file::read_latest(dataset)?.is_some_and(|latest| latest.mapping.is_some()))
+    }
+
     /// Runs the ingest on the current thread pool.
     fn run_here(
         // Not shared, because a source may belong to one thread at a time.
@@ -58,7 +71,8 @@ impl Ingestion {
         run: &Run,
     ) -> Result<IngestSummary, IngestError> {
         let (dir, files, monitor) = (run.dataset(), &run.settings.files, &*run.monitor);
-        let mapped = MappedInputs::new(self.mapping.as_deref(), given, files, run.settings.limits(), self.clock_zone)?;
+        let mapping = self.read_mapping(given, latest.as_ref(), dir)?;
+        let mapped = MappedInputs::new(mapping.as_ref(), given, files, run.settings.limits(), self.clock_zone)?;
         let mut plan = BatchPlan::new(given, &mapped, latest.as_ref(), self.batch_settings(run), files, monitor)?;
         if !plan.changes_accounts() {
             plan.decide(&accounts::stored(latest.as_ref(), dir)?)?;
@@ -79,6 +93,14 @@ impl Ingestion {
         };
         let mut reader = run.settings.reader(faulty_rows, monitor);
         let written = self.write(run, plan, &mapped, latest, &mut version, &mut reader, &mut summary);
+        let written = written.and_then(|mut manifest| {
+            let given = mapping.filter(|_| self.mapping.is_some()).map(|mapping| mapping.text().to_owned());
+            let stored = manifest.mapping.as_ref().map(|file| file.blake3.as_str());
+            if let Some(text) = given.filter(|text| stored != Some(checksum(text).as_str())) {
+                version.write_mapping(&text, &mut manifest)?;
+            }
+            Ok(manifest)
+        });
         let written = written.map_err(|error| monitor.explain(error));
         let (manifest, rejects) = rejects::settle(written, reader.faulty_rows, &reader.rejected)?;
         let id = version.id().to_owned();
@@ -100,6 +122,29 @@ impl Ingestion {
             }
         }
         Ok(summary)
+    }
+
+    /// Reads the mapping of the inputs: the given one, or the one that the dataset has; `None` if they need none.
+    fn read_mapping(
+        &self,
+        given: &[(Table, Input)],
+        latest: Option<&Manifest>,
+        dir: &Path,
+    ) -> Result<Option<Mapping>, IngestError> {
+        if let Some(path) = &self.mapping {
+            if is_stream(&Input::given(path)) {
+                let reason =
+                    "a mapping is read more than once, which a pipe does not allow; write its content to a file first";
+                return Err(FileFault::Refused(reason.to_owned()).at(path));
+            }
+            return Mapping::read(path).map(Some);
+        }
+        let is_needed = self.uses_stored_mapping && given.iter().any(|(table, _)| *table == Table::Events);
+        let stored = latest.and_then(|latest| latest.mapping.as_ref()).filter(|_| is_needed);
+        let Some(file) = stored else { return Ok(None) };
+        let path = dir.join(&file.path);
+        let text = read_mapping(dir, file).of_dataset(&path)?;
+        Mapping::stored(text, &without_credentials(&path)).map(Some)
     }
 
     /// Writes the new data files. Returns the manifest that names them. Accounts come first, because events need their

@@ -69,7 +69,7 @@ impl Ingest {
 impl Ingestion {
     fn stage(mut self, plan: &StagePlan, part: u32, run: &Run) -> Result<Staged, IngestError> {
         run.monitor.check()?;
-        let given = self.given(run.dataset())?;
+        let given = self.given(run.dataset(), false)?;
         let (mut version, attempt) = PartVersion::begin(&run.settings.files, run.dataset(), plan, part, &run.monitor)?;
         let base = match plan.version - 1 {
             0 => None,

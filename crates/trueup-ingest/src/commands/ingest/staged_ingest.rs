@@ -118,7 +118,7 @@ impl Ingestion {
         run: &Run,
     ) -> Result<StagedIngest, IngestError> {
         run.monitor.check()?;
-        let given = if self.sources.is_empty() { Vec::new() } else { self.given(run.dataset())? };
+        let given = if self.sources.is_empty() { Vec::new() } else { self.given(run.dataset(), false)? };
         let (mut version, latest) = run.begin()?;
         // On the caller's thread, because a stream may depend on it.
         let ReceivedInputs { inputs: given, received: _received, warnings } =
