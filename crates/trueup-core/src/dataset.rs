@@ -74,7 +74,7 @@ pub use file_list::{encode_list, read_list};
 pub use forgotten::{FORGOTTEN_KEY_BYTES, ForgottenCustomers, read_forgotten};
 pub use insights::{Insight, InsightLine, InsightLineFault, Insights};
 pub use open::{Tables, read_accounts, read_definitions, read_mapping};
-pub use protocol::{ControlTotals, InputProtocol, ProtocolReport, ReplacedRows, TableProtocol};
+pub use protocol::{ControlTotals, ConvertedAmounts, InputProtocol, ProtocolReport, ReplacedRows, TableProtocol};
 pub use table_file::describe_row_group;
 pub use verify::Verification;
 pub use version_summary::VersionSummary;

@@ -36,7 +36,8 @@ impl MappedInputs {
         Ok(Self { tables, mapping: Some(mapping.path().to_owned()) })
     }
 
-    /// Sets the accounts whose time zones clock times may be in. Must be called before events are read.
+    /// Sets the accounts whose time zones clock times may be in, and whose currencies amounts are in. Must be called
+    /// before events and spend are read.
     pub(crate) fn set_accounts(&self, accounts: &Accounts) {
         self.tables.set_accounts(accounts);
     }

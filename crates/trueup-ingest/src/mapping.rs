@@ -16,6 +16,7 @@
 //!   ColumnPlan::read   reads a column of these rows                           column/read.rs, values.rs, dates.rs,
 //!                                                                             times.rs, amounts.rs, normal.rs
 //!   SpreadPlan         divides spend over days                                spread.rs
+//!   MoneyPlan          checks and converts currencies                         money.rs
 //!   FirstTouchCredit   gives events the values of their first conversions     credit.rs
 //! MappedTables::find_records   reads which records the files deliver         records.rs
 //! ```
@@ -37,6 +38,7 @@ mod draft;
 mod faults;
 mod held;
 mod inputs;
+mod money;
 mod normal;
 mod origin;
 mod records;
@@ -53,6 +55,7 @@ pub use draft::{DraftOptions, draft};
 use crate::error::{ErrorContext, ErrorKind, FileFault, MappingFault, OPEN, OfMapping, RejectedRows};
 use crate::monitor::{Monitor, Phase};
 use crate::read::{RowRules, TableReader};
+use crate::records::DeliveredRecords;
 use crate::rejects::FaultyRows;
 use crate::report::{IgnoredColumn, LeftOutRows};
 use crate::source::{FileFormat, Input, LeftOutLines, ReadLimits, ReadOptions, file_name};
@@ -65,18 +68,17 @@ use credit::{ConversionRules, Conversions, FirstConversions, FirstTouchCredit};
 use declaration::{EventTableDeclaration, MappingFile, TableDeclaration};
 use held::{MemoryCharge, MemoryUse};
 use inputs::Reading;
-use crate::records::DeliveredRecords;
 use parquet::arrow::ArrowWriter;
-use records::{RecordRules, Records};
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
+use records::{RecordRules, Records};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use table::{TableMapper, TablePlanner};
-use times::{AccountZones, ClockRule};
+use times::{ClockRule, KnownAccounts};
 use trueup_core::dataset::InputProtocol;
 use trueup_core::dataset::manifest::checksum;
 use trueup_core::files::Files;
@@ -144,7 +146,7 @@ pub(crate) struct MappedTables {
     /// The inputs that list the records of the tables of events, and the records, once they are found.
     record_inputs: Vec<Input>,
     records: OnceLock<DeliveredRecords>,
-    account_zones: Arc<AccountZones>,
+    accounts: Arc<KnownAccounts>,
     /// What the joined inputs and the first conversions take; `None` without a mapping.
     memory: Option<MemoryCharge>,
 }
@@ -176,11 +178,12 @@ impl Mapping {
     }
 
     fn parse(text: String, path: &Path) -> Result<Self, IngestError> {
-        let file: MappingFile = toml::from_str(&text).map_err(|error| match single_table(&text) {
+        let mut file: MappingFile = toml::from_str(&text).map_err(|error| match single_table(&text) {
             Some(fault) => fault.at(path),
             None => ErrorKind::MappingSyntax { path: path.to_owned(), error: Box::new(error) }.into(),
         })?;
         check::mapping(&file).of_mapping(path)?;
+        file.add_rates();
         let events_checksum = events_checksum(&text, &file);
         Ok(Self { path: path.to_owned(), name: file_name(path), is_stored: false, text, file, events_checksum })
     }
@@ -230,17 +233,24 @@ impl Mapping {
         clock_zone: Option<ClockZone>,
     ) -> Result<MappedTables, IngestError> {
         check_distinct(inputs)?;
-        let account_zones = Arc::default();
-        let clock = ClockRule::of_option(clock_zone, &account_zones);
+        let accounts = Arc::default();
+        let clock = ClockRule::of_option(clock_zone, &accounts);
         let memory = MemoryCharge::new(limits);
         let (mapping, name, is_stored) = (self.path.as_path(), self.name.as_str(), self.is_stored);
         let reading = Reading { mapping, name, is_stored, files, limits, memory: &memory };
         let opened = inputs::open(&self.file, reading, inputs)?;
         let credit = self.file.first_touch.as_ref();
         let credit = credit.map(|first_touch| Arc::new(FirstTouchCredit::new(first_touch.copy.clone())));
-        let planner =
-            TablePlanner { reading, maps: &self.file.map, clock: &clock, inputs: &opened, credit: credit.as_ref() };
-        let mut tables = MappedTables { credit: credit.clone(), account_zones, ..MappedTables::default() };
+        let planner = TablePlanner {
+            reading,
+            maps: &self.file.map,
+            clock: &clock,
+            inputs: &opened,
+            credit: credit.as_ref(),
+            accounts: &accounts,
+            rates: &|convert| self.file.rates_input(convert).to_owned(),
+        };
+        let mut tables = MappedTables { credit: credit.clone(), accounts: accounts.clone(), ..MappedTables::default() };
         let mut add = |table: Table, (from, source): (Option<&String>, Option<&String>), mapper: TableMapper| {
             let files = from.and_then(|from| opened.get(from)).map_or_else(
                 || {
@@ -279,6 +289,9 @@ impl Mapping {
         tables.memory = Some(memory);
         let joined: BTreeSet<&String> =
             self.file.events.iter().flat_map(|table| &table.join).map(|join| &join.input).collect();
+        let rates = self.file.events.iter().filter_map(|table| table.convert.as_ref());
+        let rates: Vec<String> = rates.map(|convert| self.file.rates_input(convert).to_owned()).collect();
+        let joined = joined.into_iter().chain(&rates).collect::<BTreeSet<&String>>();
         let files = |name: &String| Some((name.clone(), opened.get(name)?.files.clone()));
         tables.joined_to_events = joined.into_iter().filter_map(files).collect();
         let all_files = opened.values().flat_map(|input| &input.files);
@@ -346,8 +359,7 @@ impl MappedTables {
         let mut found = DeliveredRecords::new(paths);
         for input in &self.record_inputs {
             let source = input.options.source.clone();
-            let rules =
-                |_: &Schema| Ok(Box::new(RecordRules { source: source.clone() }) as Box<dyn RowRules<Records>>);
+            let rules = |_: &Schema| Ok(Box::new(RecordRules { source: source.clone() }) as Box<dyn RowRules<Records>>);
             let Some(file) = found.file(&input.path) else { continue };
             reader.read(input, Table::Events, &rules, &mut InputProtocol::default(), &mut |records| {
                 let before = found.bytes();
@@ -362,9 +374,10 @@ impl MappedTables {
         Ok(())
     }
 
-    /// Sets the accounts whose time zones turn clock times into points in time. Must be called before events are read.
+    /// Sets the accounts whose time zones turn clock times into points in time, and whose currencies amounts are in.
+    /// Must be called before events and spend are read.
     pub(crate) fn set_accounts(&self, accounts: &Accounts) {
-        self.account_zones.set(accounts);
+        self.accounts.set(accounts);
     }
 
     /// Returns the bytes of memory that are held until the ingest ends.

@@ -6,7 +6,7 @@ use crate::terminal::printable;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use trueup::money::format_micros;
-use trueup::versions::{ControlTotals, InputProtocol, ProtocolReport, ReplacedRows, TableProtocol};
+use trueup::versions::{ControlTotals, ConvertedAmounts, InputProtocol, ProtocolReport, ReplacedRows, TableProtocol};
 use trueup_report::number::grouped;
 
 /// What became of some rows, and what decided it.
@@ -30,7 +30,25 @@ fn not_taken(input: &InputProtocol) -> Vec<Outcome> {
     let left_out = input.left_out.iter().map(|(cause, totals)| of("left out", cause, totals));
     let rejected = input.rejected.iter().map(|(rule, totals)| of("rejected", rule, totals));
     let joined = Some(of("added by joins", "", &input.joined)).filter(|joined| joined.totals.rows > 0);
-    left_out.chain(rejected).chain(joined).collect()
+    let converted = input.converted.iter().flat_map(|converted| {
+        let ConvertedAmounts { from, to, before, after, rates } = converted;
+        [of("converted", &format!("{from} in the file"), before), of("converted", &in_words(to, rates), after)]
+    });
+    left_out.chain(rejected).chain(joined).chain(converted).collect()
+}
+
+/// Returns the currency that amounts became, and the rates: all of them if they are few, or else the first and the
+/// last.
+fn in_words(to: &str, rates: &BTreeMap<String, String>) -> String {
+    const SHOWN_RATES: usize = 3;
+    let of = |(day, rate): (&String, &String)| format!("{rate} of {day}");
+    let (first, last) = (rates.first_key_value().map(of), rates.last_key_value().map(of));
+    match (first, last) {
+        (Some(first), Some(last)) if rates.len() > SHOWN_RATES => {
+            format!("{to} at {} rates, from {first} to {last}", rates.len())
+        }
+        _ => format!("{to} at {}", rates.iter().map(of).collect::<Vec<_>>().join(", ")),
+    }
 }
 
 /// Returns the stored rows of a table that were replaced or removed.

@@ -112,6 +112,10 @@ pub struct InputProtocol {
     /// The rows beyond the first that joins, or the days of a period, made of one row of the file.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub joined: ControlTotals,
+    /// The amounts that a mapping has converted, by currencies. Other totals are of converted amounts, too, except for
+    /// those of rows that the mapping has left out or could not read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub converted: Vec<ConvertedAmounts>,
     /// The values that `normalize` of a mapping leaves as they are, because they are no phone numbers or addresses.
     #[serde(default, skip_serializing_if = "is_none")]
     pub not_normal: u64,
@@ -123,6 +127,7 @@ impl InputProtocol {
         self.taken += other.taken;
         self.joined += other.joined;
         self.not_normal += other.not_normal;
+        other.converted.into_iter().for_each(|converted| converted.add_to(&mut self.converted));
         other.left_out.iter().for_each(|(cause, totals)| self.leave_out(cause, *totals));
         other.rejected.into_iter().for_each(|(rule, totals)| *self.rejected.entry(rule).or_default() += totals);
     }
@@ -144,13 +149,49 @@ impl InputProtocol {
         }
     }
 
-    /// Returns the rows that were read: all that were taken, left out or rejected, except for rows that a join added.
+    /// Returns the rows that were read: all that were taken, left out or rejected, except for rows that a join added,
+    /// and with amounts as they are in the file.
     #[must_use]
     pub fn read(&self) -> ControlTotals {
         let mut read: ControlTotals =
             self.left_out.values().chain(self.rejected.values()).chain([&self.taken]).copied().sum();
         read -= self.joined;
+        for ConvertedAmounts { before, after, .. } in &self.converted {
+            read += *before;
+            read -= *after;
+        }
         read
+    }
+}
+
+/// The amounts that a mapping has converted from one currency to another.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ConvertedAmounts {
+    /// The currency that the amounts are in in the file.
+    pub from: String,
+    /// The currency that the dataset has them in.
+    pub to: String,
+    /// The rows with such amounts, and the sums of these in the file.
+    pub before: ControlTotals,
+    /// The same rows, and the sums of the converted amounts.
+    pub after: ControlTotals,
+    /// The rates that were used, by their days.
+    pub rates: BTreeMap<String, String>,
+}
+
+impl ConvertedAmounts {
+    /// Adds these amounts to those of the same currencies.
+    pub fn add_to(self, all: &mut Vec<Self>) {
+        let currencies = |converted: &Self| (converted.from.clone(), converted.to.clone());
+        match all.binary_search_by_key(&currencies(&self), currencies) {
+            Err(at) => all.insert(at, self),
+            Ok(at) => {
+                all[at].before += self.before;
+                all[at].after += self.after;
+                all[at].rates.extend(self.rates);
+            }
+        }
     }
 }
 
@@ -273,6 +314,7 @@ impl<'a> Serialize for ProtocolReport<'a> {
             taken: ControlTotals,
             left_out: &'a BTreeMap<String, ControlTotals>,
             rejected: &'a BTreeMap<String, ControlTotals>,
+            converted: &'a [ConvertedAmounts],
             not_normal: u64,
         }
         let input = |input: &'a InputProtocol| Input {
@@ -283,6 +325,7 @@ impl<'a> Serialize for ProtocolReport<'a> {
             taken: input.taken,
             left_out: &input.left_out,
             rejected: &input.rejected,
+            converted: &input.converted,
             not_normal: input.not_normal,
         };
         let table = |(name, table): (&'a String, &'a TableProtocol)| {

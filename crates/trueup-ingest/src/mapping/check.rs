@@ -2,7 +2,7 @@
 
 use super::canonical::{CanonicalTable, ColumnType, stage_names};
 use super::declaration::{
-    Conditions, EventTableDeclaration, HeaderKey, InputDeclaration, MappingFile, StageDeclaration, TableDeclaration,
+    Conditions, CurrencyKey, EventTableDeclaration, HeaderKey, InputDeclaration, MappingFile, StageDeclaration, TableDeclaration,
     Unmapped, UnpivotColumns, ValueSource,
 };
 use super::origin::ValueOrigin;
@@ -12,7 +12,7 @@ use super::values::{TextRules, ValueReader};
 use crate::error::MappingFault;
 use crate::source::MAX_HEADER_ROW;
 use std::collections::{BTreeMap, BTreeSet};
-use trueup_core::model::{ACCOUNT, SOURCE, SPEND_COLUMNS, Stage, Zone, is_leading_column};
+use trueup_core::model::{ACCOUNT, Currency, ParseCurrencyError, SOURCE, SPEND_COLUMNS, Stage, Zone, is_leading_column};
 
 type CheckResult = Result<(), MappingFault>;
 
@@ -52,6 +52,7 @@ pub(super) fn mapping(file: &MappingFile) -> CheckResult {
                 _ => &[],
             };
             check_spread(table, target, &key)?;
+            check_money(file, table, target, &key)?;
             check_required(target, dates, &key, |name| table.columns.contains_key(name))?;
             if target == CanonicalTable::Spend {
                 check_measure(table, &key)?;
@@ -131,6 +132,7 @@ fn check_events(file: &MappingFile, table: &EventTableDeclaration, key: &str) ->
         return Err(MappingFault::new(format!("{key}.keep"), reason).with_value(name));
     }
     check_record(file, table, key)?;
+    check_money(file, &table.table(), CanonicalTable::Events, key)?;
     let dates = ["date", "dateTime"];
     if table.stages.is_empty() {
         let has = |name: &str| table.columns.contains_key(name);
@@ -159,6 +161,39 @@ fn check_events(file: &MappingFile, table: &EventTableDeclaration, key: &str) ->
         })?;
     }
     Ok(())
+}
+
+/// Checks the currency of amounts, and what converts them.
+fn check_money(file: &MappingFile, table: &TableDeclaration, target: CanonicalTable, key: &str) -> CheckResult {
+    if let Some(currency) = &table.currency {
+        let key = format!("{key}.currency");
+        check_source(file, &currency.source(), ColumnType::Text, &key)?;
+        if let CurrencyKey::Code(code) = currency {
+            check_currency(code, &key)?;
+        }
+        if target == CanonicalTable::Accounts && table.columns.contains_key("currency") {
+            return Err(MappingFault::new(key, "the table has the column `currency`, too; one of them is enough"));
+        }
+    }
+    let Some(convert) = &table.convert else { return Ok(()) };
+    let key = format!("{key}.convert");
+    if target == CanonicalTable::Accounts {
+        return Err(MappingFault::new(key, "only tables of events and spend can have this key"));
+    }
+    if table.currency.is_none() {
+        return Err(MappingFault::new(key, "expected the key `currency`, too, which says what amounts are in"));
+    }
+    check_currency(&convert.to, &format!("{key}.to"))?;
+    if convert.rates.is_empty() || convert.rates.contains(['/', '\\']) {
+        let reason = "expected the name of an input, or of a file without its folder, which is given with the others";
+        return Err(MappingFault::new(format!("{key}.rates"), reason).with_value(&convert.rates));
+    }
+    Ok(())
+}
+
+fn check_currency(code: &str, key: &str) -> CheckResult {
+    let fault = |error: ParseCurrencyError| MappingFault::new(key, error.to_string()).with_value(code);
+    code.parse::<Currency>().map(drop).map_err(fault)
 }
 
 /// Checks the source of the records of events.

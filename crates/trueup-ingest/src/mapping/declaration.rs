@@ -1,5 +1,6 @@
 //! A mapping file as it is written.
 
+use super::money::RATE_COLUMNS;
 use super::template::template_columns;
 use super::values::regex;
 use crate::error::MappingFault;
@@ -34,6 +35,33 @@ pub(super) struct MappingFile {
 }
 
 impl MappingFile {
+    /// Returns the conversions of all tables.
+    pub(super) fn conversions(&self) -> impl Iterator<Item = &ConvertDeclaration> {
+        let events = self.events.iter().map(|table| &table.convert);
+        events.chain(self.spend.iter().map(|table| &table.convert)).flatten()
+    }
+
+    /// Returns the name of the input that has the rates of a conversion: an input of this name, one of this file, or
+    /// one that [`add_rates`](Self::add_rates) adds.
+    pub(super) fn rates_input<'a>(&'a self, convert: &'a ConvertDeclaration) -> &'a str {
+        let rates = convert.rates.as_str();
+        if self.input.contains_key(rates) {
+            return rates;
+        }
+        let of_file = self.input.iter().find(|(_, input)| input.file == rates);
+        of_file.map_or(rates, |(name, _)| name.as_str())
+    }
+
+    /// Adds an input for each file of rates that no input has.
+    pub(super) fn add_rates(&mut self) {
+        let inputs = self.conversions().map(|convert| self.rates_input(convert).to_owned());
+        let missing: Vec<String> = inputs.filter(|name| !self.input.contains_key(name)).collect();
+        for name in missing {
+            let input = InputDeclaration { file: name.clone(), ..InputDeclaration::default() };
+            self.input.insert(name, input);
+        }
+    }
+
     /// Returns the names of all columns that the keys of tables mention. A name with a dot may be that of a column with
     /// its input, so what follows the dot is returned, too. Names that no column has do no harm.
     pub(super) fn mentioned_columns(&self) -> BTreeSet<&str> {
@@ -55,7 +83,14 @@ impl MappingFile {
         let columns = columns.chain(self.spend.iter().chain(&self.accounts).map(|table| &table.columns));
         let columns = columns.chain(stages().map(|stage| &stage.columns)).chain(computed);
         let records = self.events.iter().filter_map(EventTableDeclaration::record);
-        for source in columns.flat_map(BTreeMap::values).chain(records) {
+        let tables = self.spend.iter().chain(&self.accounts);
+        let currencies = self.events.iter().map(|table| &table.currency).chain(tables.map(|table| &table.currency));
+        let currencies = currencies.flatten().filter_map(|currency| match currency {
+            CurrencyKey::Code(_) => None,
+            CurrencyKey::Source(source) => Some(source.as_ref()),
+        });
+        names.extend(self.conversions().next().into_iter().flat_map(|_| RATE_COLUMNS));
+        for source in columns.flat_map(BTreeMap::values).chain(records).chain(currencies) {
             let parts = [&source.year, &source.month, &source.day].into_iter().flatten().map(Box::as_ref);
             for source in parts.chain([source]) {
                 names.extend(source.mentioned_columns());
@@ -68,7 +103,7 @@ impl MappingFile {
 }
 
 /// Files that are read as one table.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table that describes an input")]
 pub(super) struct InputDeclaration {
     /// A file name, in which `*` matches any characters and `?` matches one.
@@ -202,6 +237,37 @@ pub(super) struct TableDeclaration {
     pub(super) columns: BTreeMap<String, ValueSource>,
     /// The period of a row of spend.
     pub(super) spread: Option<SpreadDeclaration>,
+    /// The currency of the amounts; of accounts, their own.
+    pub(super) currency: Option<CurrencyKey>,
+    /// The currency that the amounts become.
+    pub(super) convert: Option<ConvertDeclaration>,
+}
+
+/// The code of a currency, or where the codes come from.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged, expecting = "expected a currency such as \"CAD\", or { column = \"...\" }")]
+pub(super) enum CurrencyKey {
+    Code(String),
+    Source(Box<ValueSource>),
+}
+
+impl CurrencyKey {
+    /// Returns the source of the codes.
+    pub(super) fn source(&self) -> ValueSource {
+        match self {
+            Self::Code(code) => ValueSource { value: Some(Constant(code.clone())), ..ValueSource::default() },
+            Self::Source(source) => ValueSource::clone(source),
+        }
+    }
+}
+
+/// The currency that amounts become, and the file of the rates.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys `to` and `rates`")]
+pub(super) struct ConvertDeclaration {
+    pub(super) to: String,
+    /// The name of an input, or of a file that no input has.
+    pub(super) rates: String,
 }
 
 /// A table of events. In a long table each row is an event; in a wide table each row has the dates of several stages.
@@ -230,6 +296,10 @@ pub(super) struct EventTableDeclaration {
     /// them.
     #[serde(default)]
     pub(super) stages: Stages,
+    /// The currency of the amounts.
+    pub(super) currency: Option<CurrencyKey>,
+    /// The currency that the amounts become.
+    pub(super) convert: Option<ConvertDeclaration>,
 }
 
 /// The stages of a wide table by name, and the record of their events.
@@ -307,6 +377,8 @@ impl EventTableDeclaration {
             unless: self.unless.clone(),
             columns: self.columns.clone(),
             spread: None,
+            currency: self.currency.clone(),
+            convert: self.convert.clone(),
         }
     }
 }

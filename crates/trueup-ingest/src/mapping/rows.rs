@@ -304,7 +304,7 @@ impl RowPlan {
     }
 }
 
-fn find_input<'i>(
+pub(super) fn find_input<'i>(
     name: &str,
     inputs: &'i BTreeMap<String, OpenedInput>,
     key: &str,

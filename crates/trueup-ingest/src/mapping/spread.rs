@@ -36,6 +36,13 @@ pub(super) struct Period {
 /// The most days of a period. A longer one is a mistake in a date.
 const MAX_DAYS: i64 = 3_660;
 
+impl Period {
+    /// Returns the first day, counted from 1970-01-01.
+    pub(super) const fn first(self) -> i32 {
+        self.first
+    }
+}
+
 impl SpreadPlan {
     /// Plans where the periods come from.
     pub(super) fn new(
@@ -172,7 +179,9 @@ pub(super) fn spread_column(
         let micros = text.map(amount_from_text).transpose();
         for day in 0..period.days {
             match micros {
-                Ok(micros) => parts.append_option(micros.map(|micros| amount_text(part(micros, day, period.days)))),
+                Ok(micros) => {
+                    parts.append_option(micros.map(|micros| amount_text(part(micros, day, period.days).into())))
+                }
                 // The rules of spend refuse the whole value, and so the ingest.
                 Err(_) => parts.append_option(text),
             }
@@ -191,8 +200,8 @@ fn part(number: i64, day: u32, days: u32) -> i64 {
 }
 
 /// Returns millionths as a decimal number.
-fn amount_text(micros: i64) -> String {
-    const MICROS: u64 = 1_000_000;
+pub(super) fn amount_text(micros: i128) -> String {
+    const MICROS: u128 = 1_000_000;
     let (sign, micros) = (if micros < 0 { "-" } else { "" }, micros.unsigned_abs());
     format!("{sign}{}.{:06}", micros / MICROS, micros % MICROS)
 }

@@ -6,12 +6,15 @@ use super::column::{ColumnPlan, ColumnPlanner};
 use super::columns::{ColumnRef, KnownColumns};
 use super::conditions::{Condition, FirstTexts};
 use super::credit::FirstTouchCredit;
-use super::declaration::{Conditions, Constant, EventTableDeclaration, TableDeclaration, ValueSource};
+use super::declaration::{
+    Conditions, Constant, ConvertDeclaration, CurrencyKey, EventTableDeclaration, TableDeclaration, ValueSource,
+};
 use super::faults::{ColumnSite, PickedFaults, row_faults};
 use super::inputs::{OpenedInput, Reading};
-use super::rows::RowPlan;
+use super::money::{MoneyPlan, RowCurrencies};
+use super::rows::{RowPlan, find_input};
 use super::spread::{Period, SpreadPlan, dates_of_days, rows_of_days, spread_column, spread_type};
-use super::times::ClockRule;
+use super::times::{ClockRule, KnownAccounts};
 use super::values::NamedMaps;
 use crate::IngestError;
 use crate::amounts::RowAmounts;
@@ -25,8 +28,8 @@ use hashbrown::HashSet;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use trueup_core::dataset::{ControlTotals, InputProtocol};
-use trueup_core::model::RECORD_COLUMN;
+use trueup_core::dataset::{ControlTotals, ConvertedAmounts, InputProtocol};
+use trueup_core::model::{ACCOUNT, Currency, RECORD_COLUMN};
 
 /// Plans the tables of a mapping over its inputs.
 pub(super) struct TablePlanner<'a> {
@@ -37,6 +40,9 @@ pub(super) struct TablePlanner<'a> {
     pub(super) inputs: &'a BTreeMap<String, OpenedInput>,
     /// The first-touch credit, which tables of events apply; `None` if the mapping gives none.
     pub(super) credit: Option<&'a Arc<FirstTouchCredit>>,
+    pub(super) accounts: &'a Arc<KnownAccounts>,
+    /// The input of the rates of a conversion.
+    pub(super) rates: &'a dyn Fn(&ConvertDeclaration) -> String,
 }
 
 /// A canonical table, made from the rows of an input.
@@ -54,6 +60,8 @@ pub(super) struct TableMapper {
     conditions: Vec<Condition>,
     /// What divides the rows over days; `None` if each row has a date of its own.
     spread: Option<SpreadPlan>,
+    /// What the amounts are in, and what they become; `None` if the mapping does not say it.
+    money: Option<Arc<MoneyPlan>>,
     credit: Option<Arc<FirstTouchCredit>>,
     schema: SchemaRef,
 }
@@ -97,7 +105,11 @@ impl TablePlanner<'_> {
         let key = format!("{}[{at}]", target.key());
         let columns = table.columns.iter();
         let columns = columns.map(|(name, source)| (name.as_str(), (source, format!("{key}.columns.{name}"))));
-        let mut made = self.plan(target, table, &key, vec![TableSources::long(&key, columns.collect())])?;
+        let currency = table.currency.as_ref().filter(|_| target == CanonicalTable::Accounts);
+        let currency = currency.map(CurrencyKey::source);
+        let currency = currency.as_ref().map(|source| ("currency", (source, format!("{key}.currency"))));
+        let sources = columns.chain(currency).collect();
+        let mut made = self.plan(target, table, &key, vec![TableSources::long(&key, sources)])?;
         made.pop().ok_or_else(|| {
             let source = Box::new(ArrowError::ComputeError("no table was planned".to_owned()));
             ErrorKind::Internal { action: "plan a table of the mapping", source }.into()
@@ -164,6 +176,7 @@ impl TablePlanner<'_> {
             let plan = SpreadPlan::new(declared, &mut planner, &format!("{key}.spread"));
             spread = Some(plan.of_mapping(self.reading.mapping)?);
         }
+        let money = self.plan_money(target, table, key, &known, &mut rows)?.map(Arc::new);
         let rows = Arc::new(rows.finish(self.reading)?);
         let credit = self.credit.filter(|_| target == CanonicalTable::Events);
         let mapping = self.reading.name;
@@ -171,8 +184,10 @@ impl TablePlanner<'_> {
         let mut mapper =
             |(key, columns, dates, conditions): (String, Vec<(String, ColumnPlan)>, Dates, Vec<Condition>)| {
                 let data_type = |name: &str, plan: &ColumnPlan| {
-                    let divided = spread.as_ref().and_then(|_| spread_type(target.column_type(name)));
-                    divided.unwrap_or_else(|| plan.data_type.clone())
+                    let column_type = target.column_type(name);
+                    let divided = spread.as_ref().and_then(|_| spread_type(column_type));
+                    let converted = money.as_ref().and_then(|money| money.converted_type(column_type));
+                    converted.or(divided).unwrap_or_else(|| plan.data_type.clone())
                 };
                 let fields = columns.iter().map(|(name, plan)| Field::new(name, data_type(name, plan), true));
                 let mut fields: Vec<Field> = fields.collect();
@@ -181,11 +196,36 @@ impl TablePlanner<'_> {
                 let added: Vec<&String> = copied.filter(|name| columns.iter().all(|(own, _)| own != *name)).collect();
                 fields.extend(added.into_iter().map(|name| Field::new(name, DataType::Utf8, true)));
                 let (schema, credit) = (Arc::new(Schema::new(fields)), credit.cloned());
-                let (shown, rows, spread) = (shown.clone(), rows.clone(), spread.take());
+                let (shown, rows, spread, money) = (shown.clone(), rows.clone(), spread.take(), money.clone());
                 let (table, mapped_by) = (target.table(), format!("{mapping} {key}"));
-                TableMapper { shown, table, mapped_by, rows, columns, dates, conditions, spread, credit, schema }
+                TableMapper { shown, table, mapped_by, rows, columns, dates, conditions, spread, money, credit, schema }
             };
         Ok(planned.into_iter().map(&mut mapper).collect())
+    }
+
+    /// Plans what the amounts of a table are in, and what they become.
+    fn plan_money(
+        &self,
+        target: CanonicalTable,
+        table: &TableDeclaration,
+        key: &str,
+        known: &KnownColumns,
+        rows: &mut RowPlan,
+    ) -> Result<Option<MoneyPlan>, IngestError> {
+        let currency = table.currency.as_ref().filter(|_| target != CanonicalTable::Accounts);
+        let Some(currency) = currency.map(CurrencyKey::source) else { return Ok(None) };
+        let rates = match &table.convert {
+            None => None,
+            Some(convert) => {
+                let key = format!("{key}.convert.rates");
+                let opened = find_input(&(self.rates)(convert), self.inputs, &key).of_mapping(self.reading.mapping)?;
+                Some((convert, opened, opened.held_rows(self.reading)?))
+            }
+        };
+        let convert = rates.as_ref().map(|(convert, opened, held)| (*convert, *opened, held.as_ref()));
+        let mut planner = ColumnPlanner { maps: self.maps, clock: self.clock, known, rows };
+        let money = MoneyPlan::new(&currency, convert, &mut planner, self.accounts, key);
+        money.of_mapping(self.reading.mapping).map(Some)
     }
 
     /// Plans the columns of a table, and what is required of its dates.
@@ -290,6 +330,10 @@ impl RowMapper for TableMapper {
         }
         let mut columns: Vec<ArrayRef> = made.into_iter().flatten().collect();
         let mut periods = self.spread.as_ref().map(|spread| spread.periods(&view!(), &mut faults)).transpose()?;
+        let mut currencies = match &self.money {
+            Some(money) => self.check_money(money, &view!(), (&columns, periods.as_deref()), &mut faults)?,
+            None => Vec::new(),
+        };
         let not_normal = faults.not_normal;
         if !faults.is_empty() {
             let sound: Vec<bool> = (0..picked.len()).map(|row| !faults.has(row)).collect();
@@ -297,6 +341,8 @@ impl RowMapper for TableMapper {
                 let mut sound = sound.iter();
                 periods.retain(|_| sound.next() == Some(&true));
             }
+            let mut is_sound = sound.iter();
+            currencies.retain(|_| is_sound.next() == Some(&true));
             raw_faults.extend(std::mem::take(&mut faults).into_raw(&picked.from));
             refused.extend(&picked.split_off(&sound));
             let sound = BooleanArray::from(sound);
@@ -304,6 +350,7 @@ impl RowMapper for TableMapper {
         }
         let mut locations: Vec<InputLocation> =
             picked.from.iter().map(|row| raw.decoded.locations.in_file(*row as usize)).collect();
+        let mut days_of: Vec<u32> = Vec::new();
         if let Some(periods) = periods {
             let periods: Vec<Period> = periods.into_iter().flatten().collect();
             debug_assert_eq!(periods.len(), picked.len(), "a row without a period has a fault");
@@ -314,7 +361,15 @@ impl RowMapper for TableMapper {
                 .map(|(column, column_type)| spread_column(column, column_type, &periods))
                 .collect::<Result<_, _>>()?;
             columns.push(dates_of_days(&periods));
-            locations = rows_of_days(&periods).into_iter().map(|row| locations[row as usize]).collect();
+            days_of = rows_of_days(&periods);
+            locations = days_of.iter().map(|row| locations[*row as usize]).collect();
+        }
+        let mut converted = Vec::new();
+        if let Some(money) = &self.money {
+            if self.spread.is_some() {
+                currencies = days_of.iter().map(|row| currencies[*row as usize]).collect();
+            }
+            self.convert(money, &mut columns, &currencies, &mut converted)?;
         }
         let mut mapped = self.batch(columns, locations.len())?;
         if let Some(credit) = &self.credit {
@@ -335,7 +390,7 @@ impl RowMapper for TableMapper {
         };
         // The days of a period have together what its row has.
         joined.rows += (mapped.num_rows() - picked.len()) as u64;
-        let mut outcomes = InputProtocol { joined, not_normal, ..InputProtocol::default() };
+        let mut outcomes = InputProtocol { joined, converted, not_normal, ..InputProtocol::default() };
         left_out.iter().for_each(|(_, cause, totals)| outcomes.leave_out(cause, *totals));
         let row_faults = row_faults.into_iter().map(|(_, fault)| fault).collect();
         Ok(raw.finish(end, mapped, locations, row_faults, Box::new(outcomes)))
@@ -354,6 +409,47 @@ impl TableMapper {
             condition.add(&others);
         }
         kept
+    }
+
+    /// Checks the currencies of picked rows, given their canonical columns and their periods. Returns what the amounts
+    /// of each are converted from.
+    fn check_money(
+        &self,
+        money: &MoneyPlan,
+        view: &RowView<'_>,
+        (columns, periods): (&[ArrayRef], Option<&[Option<Period>]>),
+        faults: &mut PickedFaults,
+    ) -> Result<RowCurrencies, ArrowError> {
+        let column = |name: &str| self.columns.iter().position(|(own, _)| own == name).and_then(|at| columns.get(at));
+        let accounts = StringCells::of(column(ACCOUNT))?;
+        let days = match periods {
+            Some(periods) => periods.iter().map(|period| period.map(Period::first)).collect(),
+            None => money.days(&accounts, view.len(), column)?,
+        };
+        let amounts: Vec<&ArrayRef> = self.table.amounts().iter().filter_map(|name| column(name)).collect();
+        let has_amount = |row: usize| amounts.iter().any(|amounts| amounts.is_valid(row));
+        money.check(view, (&accounts, &days), has_amount, faults)
+    }
+
+    /// Converts the amounts of rows. `currencies` are what they are converted from.
+    fn convert(
+        &self,
+        money: &MoneyPlan,
+        columns: &mut [ArrayRef],
+        currencies: &RowCurrencies,
+        converted: &mut Vec<ConvertedAmounts>,
+    ) -> Result<(), ArrowError> {
+        let names = || self.columns.iter().map(|(name, _)| name.as_str()).chain(["date"]);
+        let days = {
+            let column = |name: &str| names().position(|own| own == name).and_then(|at| columns.get(at));
+            money.days(&StringCells::of(column(ACCOUNT))?, currencies.len(), column)?
+        };
+        let rows: Vec<(Option<Currency>, Option<i32>)> = currencies.iter().copied().zip(days).collect();
+        for (name, column) in names().zip(columns).filter(|(name, _)| self.table.amounts().contains(name)) {
+            *column = money.convert(name, column, &rows, converted)?;
+        }
+        money.count(currencies, converted);
+        Ok(())
     }
 
     /// Returns the account of each picked row, if a column of times needs it.

@@ -10,7 +10,7 @@ use arrow_schema::{ArrowError, DataType, TimeUnit};
 use chrono::DateTime;
 use hashbrown::HashMap;
 use std::sync::{Arc, OnceLock};
-use trueup_core::model::{Accounts, ClockTime, ClockZone, Reason, UtcMicros, Zone};
+use trueup_core::model::{Account, Accounts, ClockTime, ClockZone, Currency, Reason, UtcMicros, Zone};
 
 /// How clock times become points in time. A source's key `time_zone` has precedence over the option of the ingest.
 #[derive(Clone, Debug)]
@@ -18,14 +18,14 @@ pub(super) enum ClockRule {
     /// They are times of this zone.
     Zone(Zone),
     /// They are times in the zone of each row's account.
-    Account(Arc<AccountZones>),
+    Account(Arc<KnownAccounts>),
     /// They are refused, because neither the mapping nor the ingest says what their zone is.
     Refuse,
 }
 
 impl ClockRule {
     /// Returns the rule that the option of an ingest states.
-    pub(super) fn of_option(option: Option<ClockZone>, accounts: &Arc<AccountZones>) -> Self {
+    pub(super) fn of_option(option: Option<ClockZone>, accounts: &Arc<KnownAccounts>) -> Self {
         match option {
             Some(ClockZone::Zone(zone)) => Self::Zone(zone),
             Some(ClockZone::Account) => Self::Account(accounts.clone()),
@@ -44,7 +44,7 @@ impl ClockRule {
         let zone = match self {
             Self::Zone(zone) => *zone,
             // A row without an account is refused, whatever its time.
-            Self::Account(zones) => account.map_or(Ok(Zone::UTC), |account| zones.of(account))?,
+            Self::Account(zones) => account.map_or(Ok(Zone::UTC), |account| zones.zone(account))?,
             Self::Refuse => return Err(NO_OFFSET.to_owned()),
         };
         clock.instant(zone).map_err(|reason| match reason {
@@ -61,19 +61,26 @@ const NO_OFFSET: &str = "expected a point in time with an offset, such as `2025-
                          `time_zone`, or one of `--time-zone account` (the time zone of each account), `--time-zone UTC` and \
                          `--time-zone America/New_York` (or any other)";
 
-/// The time zones of the accounts that are not in UTC. They are known once the ingest has read its accounts.
+/// The time zones of the accounts that are not in UTC, and the currencies of the accounts that have one. They are known
+/// once the ingest has read its accounts.
 #[derive(Debug, Default)]
-pub(super) struct AccountZones(OnceLock<HashMap<String, Zone>>);
+pub(super) struct KnownAccounts(OnceLock<(HashMap<String, Zone>, HashMap<String, Currency>)>);
 
-impl AccountZones {
+impl KnownAccounts {
     pub(super) fn set(&self, accounts: &Accounts) {
-        let away = accounts.iter().filter(|account| account.time_zone != Zone::UTC);
-        self.0.get_or_init(|| away.map(|account| (account.key.clone(), account.time_zone)).collect());
+        let zone = |account: &Account| (account.time_zone != Zone::UTC).then(|| (account.key.clone(), account.time_zone));
+        let currency = |account: &Account| Some((account.key.clone(), account.currency?));
+        self.0.get_or_init(|| (accounts.iter().filter_map(zone).collect(), accounts.iter().filter_map(currency).collect()));
     }
 
-    fn of(&self, account: &str) -> Result<Zone, String> {
-        let zones = self.0.get().ok_or("expected a time with an offset, because the accounts are not read yet")?;
-        Ok(zones.get(account).copied().unwrap_or(Zone::UTC))
+    pub(super) fn zone(&self, account: &str) -> Result<Zone, String> {
+        let known = self.0.get().ok_or("expected a time with an offset, because the accounts are not read yet")?;
+        Ok(known.0.get(account).copied().unwrap_or(Zone::UTC))
+    }
+
+    /// Returns the currency of an account, if the accounts are known.
+    pub(super) fn currency(&self, account: &str) -> Option<Option<Currency>> {
+        Some(self.0.get()?.1.get(account).copied())
     }
 }
 

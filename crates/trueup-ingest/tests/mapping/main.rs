@@ -5,6 +5,7 @@ mod case;
 mod containers;
 mod control_totals;
 mod credit;
+mod currencies;
 mod documented;
 mod draft;
 mod files;

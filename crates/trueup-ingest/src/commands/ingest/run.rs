@@ -164,12 +164,12 @@ impl Ingestion {
         let AccountsWritten { accounts, zone_changes, mut manifest } =
             write_accounts(dir, &plan, latest, version, reader, summary)?;
         plan.decide(&accounts)?;
+        mapped.set_accounts(&accounts);
         plan.repeated_events().into_iter().for_each(|protocol| summary.set(Table::Events, protocol));
         summary.warnings.extend(plan.warning());
         let event_inputs = plan.inputs(Table::Events);
         if event_inputs.is_some() || !zone_changes.is_empty() || self.replaced_source.is_some() {
             if event_inputs.is_some() {
-                mapped.set_accounts(&accounts);
                 mapped.find_first_conversions(reader)?;
                 mapped.find_records(reader)?;
             }
