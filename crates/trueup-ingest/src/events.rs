@@ -46,7 +46,7 @@ pub(crate) use budget::Budget;
 pub(crate) use forgotten::{Forgotten, ForgottenRows, forgotten_rows};
 pub(crate) use merge::{MergedLayout, merge};
 pub(crate) use sources::InputEvents;
-pub(crate) use stored_files::{accounts_with_events, files_with};
+pub(crate) use stored_files::{accounts_with_events, distinct_rows, files_with};
 pub(crate) use zone_changes::{ZoneChange, ZoneChanges};
 
 use crate::amounts::TotalsBySource;

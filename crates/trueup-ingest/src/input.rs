@@ -1,6 +1,6 @@
 //! The inputs of an ingest, as given or read through a mapping.
 
-use crate::mapping::{MappedTables, Mapping};
+use crate::mapping::{MappedTables, Mapping, StoredDataset};
 use crate::read::TableReader;
 use crate::records::DeliveredRecords;
 use crate::report::LeftOutRows;
@@ -28,11 +28,12 @@ impl MappedInputs {
         files: &Files,
         limits: ReadLimits,
         clock_zone: Option<ClockZone>,
+        stored: StoredDataset<'_>,
     ) -> Result<Self, IngestError> {
         let Some(mapping) = mapping else { return Ok(Self::default()) };
         let given = given.iter().filter(|(table, _)| *table == Table::Events);
         let raw: Vec<Input> = given.map(|(_, input)| input.clone()).collect();
-        let tables = mapping.tables(&raw, files, limits, clock_zone)?;
+        let tables = mapping.tables(&raw, files, limits, clock_zone, Some(stored))?;
         Ok(Self { tables, mapping: Some(mapping.path().to_owned()) })
     }
 

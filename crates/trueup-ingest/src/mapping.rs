@@ -44,6 +44,7 @@ mod origin;
 mod records;
 mod rows;
 mod spread;
+mod stored;
 mod table;
 mod template;
 mod times;
@@ -68,6 +69,7 @@ use credit::{ConversionRules, Conversions, FirstConversions, FirstTouchCredit};
 use declaration::{EventTableDeclaration, MappingFile, TableDeclaration};
 use held::{MemoryCharge, MemoryUse};
 use inputs::Reading;
+pub(crate) use inputs::StoredDataset;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
@@ -203,7 +205,7 @@ impl Mapping {
     pub fn run(&self, inputs: &[PathBuf], folder: &Path) -> Result<MappedFiles, IngestError> {
         let (files, limits) = (Files::default(), ReadLimits::default());
         let inputs: Vec<Input> = inputs.iter().map(|path| Input::given(path)).collect();
-        let tables = self.tables(&inputs, &files, limits, None)?;
+        let tables = self.tables(&inputs, &files, limits, None, None)?;
         let (faulty_rows, rejected, warnings) = (FaultyRows::Stop, RejectedRows::default(), Vec::new());
         let monitor = Monitor::new(None, Interrupt::default(), Duration::ZERO);
         let (files, monitor, shared_ids) = (&files, &monitor, None);
@@ -224,20 +226,23 @@ impl Mapping {
     }
 
     /// Plans the mapping's tables over the given files, and reads the inputs that they join. `clock_zone` is the time
-    /// zone of clock times for which the mapping has none.
+    /// zone of clock times for which the mapping has none, and `stored` what the dataset holds; `None` outside of an
+    /// ingest.
     pub(crate) fn tables(
         &self,
         inputs: &[Input],
         files: &Files,
         limits: ReadLimits,
         clock_zone: Option<ClockZone>,
+        stored: Option<StoredDataset<'_>>,
     ) -> Result<MappedTables, IngestError> {
         check_distinct(inputs)?;
         let accounts = Arc::default();
         let clock = ClockRule::of_option(clock_zone, &accounts);
         let memory = MemoryCharge::new(limits);
         let (mapping, name, is_stored) = (self.path.as_path(), self.name.as_str(), self.is_stored);
-        let reading = Reading { mapping, name, is_stored, files, limits, memory: &memory };
+        let mentioned = &self.file.mentioned_columns();
+        let reading = Reading { mapping, name, is_stored, mentioned, stored, files, limits, memory: &memory };
         let opened = inputs::open(&self.file, reading, inputs)?;
         let credit = self.file.first_touch.as_ref();
         let credit = credit.map(|first_touch| Arc::new(FirstTouchCredit::new(first_touch.copy.clone())));
@@ -288,7 +293,7 @@ impl Mapping {
         }
         tables.memory = Some(memory);
         let joined: BTreeSet<&String> =
-            self.file.events.iter().flat_map(|table| &table.join).map(|join| &join.input).collect();
+            self.file.events.iter().flat_map(|table| &table.join).filter_map(|join| join.input.as_ref()).collect();
         let rates = self.file.events.iter().filter_map(|table| table.convert.as_ref());
         let rates: Vec<String> = rates.map(|convert| self.file.rates_input(convert).to_owned()).collect();
         let joined = joined.into_iter().chain(&rates).collect::<BTreeSet<&String>>();
@@ -433,7 +438,7 @@ impl MappedTables {
 /// of spend and accounts, and the inputs that no table of events reads.
 fn events_checksum(text: &str, file: &MappingFile) -> String {
     let read = |table: &EventTableDeclaration| {
-        let joined = table.join.iter().map(|join| join.input.clone());
+        let joined = table.join.iter().filter_map(|join| join.input.clone());
         joined.chain([table.from.clone()]).collect::<Vec<_>>()
     };
     let read: BTreeSet<String> = file.events.iter().flat_map(read).collect();

@@ -1,7 +1,7 @@
 //! The event files that the dataset already has: which accounts they hold, and their rows as event batches.
 
 use super::dictionaries::DictionaryBuilders;
-use super::encode::encode;
+use super::encode::{encode, plain_texts};
 use super::event_batch::EventBatch;
 use super::zone_changes::{ZoneChanges, texts};
 use crate::IngestError;
@@ -13,9 +13,10 @@ use crate::parts::PartOfAccounts;
 use crate::read::TableReader;
 use crate::source::{ParquetBytes, ParquetFile, ReadLimits, RowLocations};
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{Array, RecordBatch, StringArray};
 use arrow_schema::ArrowError;
 use arrow_select::filter::filter_record_batch;
+use hashbrown::HashSet;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::file::metadata::RowGroupMetaData;
@@ -81,6 +82,52 @@ fn accounts(dir: &Path, stored: &DataFile, superseded: &Superseded) -> Result<BT
         }
     })?;
     Ok(accounts)
+}
+
+/// Bytes of memory that a row of [`distinct_rows`] takes besides its texts, and about those of a text.
+const DISTINCT_BYTES: usize = 64;
+
+/// Returns the distinct rows that the events of some files have in some columns, which are texts. A file that does not
+/// have a column has no values in it. `charge` is called with the bytes of memory that further rows take.
+pub(crate) fn distinct_rows(
+    dir: &Path,
+    (files, superseded): (&[DataFile], &Superseded),
+    columns: &[&str],
+    charge: &dyn Fn(usize) -> Result<(), IngestError>,
+) -> Result<BTreeSet<Vec<Option<String>>>, IngestError> {
+    let of_file = |file: &DataFile| {
+        let stored = StoredColumns::open(dir, file)?;
+        let row_groups: Vec<usize> = (0..stored.metadata.metadata().num_row_groups()).collect();
+        let (mut rows, mut read): (HashSet<Vec<Option<String>>>, _) = (HashSet::new(), Ok(()));
+        stored.read(columns, &row_groups, superseded, &mut |batch| {
+            let texts = columns.iter().map(|name| batch.column_by_name(name).map(|column| plain_texts(name, column)));
+            match texts.map(Option::transpose).collect::<Result<Vec<_>, ArrowError>>() {
+                Ok(texts) => {
+                    for row in 0..batch.num_rows() {
+                        let text = |texts: &Option<StringArray>| {
+                            texts.as_ref().filter(|texts| texts.is_valid(row)).map(|texts| texts.value(row).to_owned())
+                        };
+                        rows.insert(texts.iter().map(text).collect());
+                    }
+                }
+                Err(error) => read = Err(error),
+            }
+        })?;
+        read.doing("join stored events")?;
+        Ok(rows)
+    };
+    let mut all = BTreeSet::new();
+    for files in files.chunks(rayon::current_num_threads()) {
+        let found: Vec<HashSet<Vec<Option<String>>>> =
+            files.par_iter().map(of_file).collect::<Result<_, IngestError>>()?;
+        for row in found.into_iter().flatten() {
+            let texts: usize = row.iter().flatten().map(|text| text.len() + DISTINCT_BYTES).sum();
+            if all.insert(row) {
+                charge(texts + DISTINCT_BYTES)?;
+            }
+        }
+    }
+    Ok(all)
 }
 
 /// Returns the accounts of which events in some files get another day.

@@ -238,7 +238,16 @@ fn check_inputs(file: &MappingFile, table: &TableDeclaration, target: CanonicalT
     let mut aliases = BTreeSet::from([from.as_str()]);
     for (at, join) in table.join.iter().enumerate() {
         let key = format!("{key}.join[{at}]");
-        known(&join.input, format!("{key}.input"))?;
+        match &join.input {
+            Some(input) if !join.stored => known(input, format!("{key}.input"))?,
+            None if join.stored => {}
+            _ => {
+                return Err(MappingFault::new(
+                    key,
+                    "expected `input`, or `stored = true` to join what the dataset holds",
+                ));
+            }
+        }
         if join.alias().is_empty() || join.alias().contains('.') {
             return Err(
                 MappingFault::new(format!("{key}.as"), "expected a name without a dot").with_value(join.alias())

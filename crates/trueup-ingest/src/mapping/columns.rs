@@ -70,11 +70,19 @@ impl KnownColumns {
         Self { columns: known_columns(alias, 0, columns, false).collect(), header_hints: Vec::new() }
     }
 
+    /// Returns the columns of stored events. Only a name with `alias` means one of them, because files often have
+    /// columns of the same names.
+    pub(super) fn of_stored(alias: &str, input: usize, columns: &[InputColumn]) -> Self {
+        let known = known_columns(alias, input, columns, false);
+        let columns = known.map(|known| KnownColumn { is_shadowed: true, ..known });
+        Self { columns: columns.collect(), header_hints: Vec::new() }
+    }
+
     /// Adds the columns of a joined input. `shared` are the keys that have the same name on both sides.
     pub(super) fn join(&mut self, other: Self, shared: &[String]) {
         self.header_hints.extend(other.header_hints);
         self.columns.extend(other.columns.into_iter().map(|known| {
-            let is_shadowed = shared.contains(&known.name);
+            let is_shadowed = known.is_shadowed || shared.contains(&known.name);
             KnownColumn { is_shadowed, ..known }
         }));
     }

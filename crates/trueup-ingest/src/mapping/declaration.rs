@@ -400,12 +400,16 @@ impl OneOrMore {
     }
 }
 
-/// Another input whose columns are added to the rows.
+/// Another input, or the stored events of the dataset, whose columns are added to the rows.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table that describes a join")]
 pub(super) struct Join {
-    pub(super) input: String,
-    /// The name of the joined input in this table; its own name if absent.
+    /// `None` for stored events.
+    pub(super) input: Option<String>,
+    /// Whether the events are joined that the dataset holds before the ingest.
+    #[serde(default)]
+    pub(super) stored: bool,
+    /// The name of the joined input in this table; its own name, or `stored`, if absent.
     #[serde(rename = "as")]
     pub(super) alias: Option<String>,
     pub(super) on: JoinKeys,
@@ -418,7 +422,7 @@ pub(super) struct Join {
 impl Join {
     /// Returns the name of the joined input in this table.
     pub(super) fn alias(&self) -> &str {
-        self.alias.as_deref().unwrap_or(&self.input)
+        self.alias.as_deref().or(self.input.as_deref()).unwrap_or("stored")
     }
 }
 

@@ -110,6 +110,12 @@ impl BufferedRows {
         Ok(held)
     }
 
+    /// Returns rows of the events of a dataset.
+    pub(super) fn of_stored(batch: RecordBatch, dataset: &Path) -> Self {
+        let locations = RowLocations::Records((1..).take(batch.num_rows()).collect());
+        Self { batches: vec![batch], locations: vec![(dataset.to_owned(), locations)] }
+    }
+
     /// Returns the file that an error about the memory of all rows names: the last one; empty if there are no rows.
     pub(super) fn last_file(&self) -> &Path {
         self.locations.last().map_or(Path::new(""), |(path, _)| path)

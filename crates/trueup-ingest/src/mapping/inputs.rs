@@ -15,7 +15,16 @@ use arrow_schema::{DataType, Field, Schema};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
+use trueup_core::dataset::manifest::Manifest;
 use trueup_core::files::Files;
+
+/// The newest version of the dataset before the ingest.
+#[derive(Clone, Copy)]
+pub(crate) struct StoredDataset<'a> {
+    pub(crate) dir: &'a Path,
+    /// `None` if there is no version yet.
+    pub(crate) manifest: Option<&'a Manifest>,
+}
 
 /// What reading the inputs of a mapping needs.
 #[derive(Clone, Copy)]
@@ -26,6 +35,10 @@ pub(super) struct Reading<'a> {
     pub(super) name: &'a str,
     /// Whether a dataset has it, and it was not given.
     pub(super) is_stored: bool,
+    /// The names of all columns that its tables mention.
+    pub(super) mentioned: &'a BTreeSet<&'a str>,
+    /// What the dataset holds; `None` outside of an ingest.
+    pub(super) stored: Option<StoredDataset<'a>>,
     pub(super) files: &'a Files,
     pub(super) limits: ReadLimits,
     pub(super) memory: &'a MemoryCharge,
@@ -119,11 +132,11 @@ pub(super) fn open(
         };
         return Err(refused(&file.shown, reason));
     }
-    let mentioned = declaration.mentioned_columns();
+    let mentioned = reading.mentioned;
     let mut opened = BTreeMap::new();
     for (name, input) in &declaration.input {
         let own = files.iter().zip(&owners).filter(|(_, owner)| **owner == Some(name)).map(|(file, _)| file);
-        let found = open_input(name, input, own, (&mentioned, &declaration.map), reading)?;
+        let found = open_input(name, input, own, (mentioned, &declaration.map), reading)?;
         opened.insert(name.clone(), found);
     }
     Ok(opened)

@@ -8,6 +8,7 @@ use super::declaration::{Conditions, Join, TableDeclaration, Unmatched};
 use super::faults::FoundFault;
 use super::held::{BufferedRows, HeldRow, MemoryUse};
 use super::inputs::{InputColumn, OpenedInput, Reading};
+use super::stored;
 use crate::IngestError;
 use crate::error::{ErrorContext, MappingFault, OfMapping};
 use crate::source::{Input, InputReader, ReadLimits};
@@ -121,11 +122,25 @@ impl RowPlan {
         reading: Reading<'_>,
     ) -> Result<(), IngestError> {
         let mapping = reading.mapping;
-        let there = self.add_input(&join.input, join.alias(), inputs, &format!("{key}.input")).of_mapping(mapping)?;
         let on = format!("{key}.on");
+        let (there, held, named) = match &join.input {
+            Some(input) => {
+                let there = self.add_input(input, join.alias(), inputs, &format!("{key}.input")).of_mapping(mapping)?;
+                let held = find_input(input, inputs, &on).of_mapping(mapping)?.held_rows(reading)?;
+                (there, held, format!("the input `{input}`"))
+            }
+            None => {
+                let stored = stored::join(join, key, reading)?;
+                let there = KnownColumns::of_stored(join.alias(), self.columns.len(), &stored.columns);
+                self.columns.push(stored.columns);
+                (there, Arc::new(stored.held), "the dataset".to_owned())
+            }
+        };
         let (mut here_keys, mut there_keys, mut shared, mut names) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (here, other) in join.on.pairs() {
             let here = known.find(here, &on).of_mapping(mapping)?;
+            let qualified = format!("{}.{other}", join.alias());
+            let other = if join.stored { qualified.as_str() } else { other };
             let other = there.find(other, &on).of_mapping(mapping)?;
             names.push(here.name.clone());
             if here.name == other.name {
@@ -134,20 +149,18 @@ impl RowPlan {
             here_keys.push(self.add_text(here.text(&on).of_mapping(mapping)?));
             there_keys.push(other.text(&on).of_mapping(mapping)?);
         }
-        let held = find_input(&join.input, inputs, &on).of_mapping(mapping)?.held_rows(reading)?;
         let there_keys: Vec<&str> = there_keys.into_iter().map(|column| self.name_in_file(column)).collect();
         let index = JoinIndex::new(&held, &there_keys, reading)?;
         if let Some((value, rows)) = index.repeated.first_key_value().filter(|_| !join.many) {
-            let reason = format!(
-                "the input `{}` has {rows} rows with this key; set `many = true` to take all of them",
-                join.input
-            );
+            let rows = if join.stored { format!("{rows} different rows") } else { format!("{rows} rows") };
+            let reason = format!("{named} has {rows} with this key; set `many = true` to take all of them");
             return Err(MappingFault::new(on, reason).with_value(value.join(", ")).at(mapping));
         }
-        let expected = format!("expected a row of the input `{}` with the same key", join.input);
+        let expected = format!("expected a row of {named} with the same key");
         let refusal = FoundFault::new(&on, &names.join(", "), expected);
         let (unmatched, many) = (join.unmatched, join.many);
-        let drop = format!("{key}: no row of {} with the same key", join.input).into();
+        let from = join.input.as_deref().unwrap_or("the dataset");
+        let drop = format!("{key}: no row of {from} with the same key").into();
         self.joins.push(JoinPlan { held, index, here: here_keys, unmatched, many, refusal, drop });
         known.join(there, &shared);
         Ok(())

@@ -21,6 +21,7 @@ mod refused;
 mod shapes;
 mod sheets;
 mod stored;
+mod stored_joins;
 mod time_zones;
 mod values;
 mod written;

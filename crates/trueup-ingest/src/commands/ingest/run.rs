@@ -11,7 +11,7 @@ use crate::events::{Budget, StoredEvents, ZoneChanges, repeated_warning};
 use crate::given::is_stream;
 use crate::input::MappedInputs;
 use crate::live_rows::Superseded;
-use crate::mapping::Mapping;
+use crate::mapping::{Mapping, StoredDataset};
 use crate::monitor::Monitor;
 use crate::read::TableReader;
 use crate::records::DeliveredRecords;
@@ -72,7 +72,8 @@ impl Ingestion {
     ) -> Result<IngestSummary, IngestError> {
         let (dir, files, monitor) = (run.dataset(), &run.settings.files, &*run.monitor);
         let mapping = self.read_mapping(given, latest.as_ref(), dir)?;
-        let mapped = MappedInputs::new(mapping.as_ref(), given, files, run.settings.limits(), self.clock_zone)?;
+        let (limits, stored) = (run.settings.limits(), StoredDataset { dir, manifest: latest.as_ref() });
+        let mapped = MappedInputs::new(mapping.as_ref(), given, files, limits, self.clock_zone, stored)?;
         let mut plan = BatchPlan::new(given, &mapped, latest.as_ref(), self.batch_settings(run), files, monitor)?;
         if !plan.changes_accounts() {
             plan.decide(&accounts::stored(latest.as_ref(), dir)?)?;
