@@ -118,6 +118,9 @@ pub(super) struct InputDeclaration {
     pub(super) header: Option<Vec<String>>,
     /// Which line of a CSV or XLSX file is its header. If absent, the one that the mapping's columns fit.
     pub(super) header_row: Option<HeaderKey>,
+    /// Whether merged cells of an XLSX file name every column that they span, so that its header has several rows. If
+    /// absent, they do if no single row can be the header.
+    pub(super) merged: Option<bool>,
     /// What happens to rows of a CSV or XLSX file with fewer cells than the header.
     #[serde(default)]
     pub(super) short_rows: ShortRows,

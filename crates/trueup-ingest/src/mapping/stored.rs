@@ -30,8 +30,8 @@ pub(super) struct StoredRows {
     pub(super) held: BufferedRows,
 }
 
-/// Reads the columns of stored events that a join needs: its keys, and those that the mapping mentions by the name of
-/// the join. Each combination of their values is one row, however many events have it.
+/// Reads the columns of stored events that a join needs: its keys, and the columns that the mapping mentions by the name
+/// of the join. Each combination of their values is one row, however many events have it.
 pub(super) fn join(join: &Join, key: &str, reading: Reading<'_>) -> Result<StoredRows, IngestError> {
     let Some(StoredDataset { dir, manifest }) = reading.stored else {
         let reason = "only an ingest knows what the dataset holds";

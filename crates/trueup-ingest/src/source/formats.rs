@@ -53,6 +53,7 @@ pub(crate) enum Setting {
     Encoding,
     HeaderRow,
     ShortRows,
+    Merged,
 }
 
 /// How files in a format are recognized and opened.

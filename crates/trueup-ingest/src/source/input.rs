@@ -55,6 +55,9 @@ pub(crate) struct ReadOptions {
     pub(crate) header: Option<Vec<String>>,
     /// CSV and XLSX: which line is the header; the first one if absent.
     pub(crate) header_row: Option<HeaderRow>,
+    /// XLSX: whether merged cells name the columns that they span; if absent, they do where a mapping reads the file
+    /// and no single row can be its header.
+    pub(crate) merged: Option<bool>,
     /// CSV and XLSX: whether rows with fewer cells than the header are left out; of a sheet, rows of which only the
     /// first cell has a value.
     pub(crate) skips_short_rows: bool,

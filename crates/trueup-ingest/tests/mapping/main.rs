@@ -14,6 +14,7 @@ mod given;
 mod ingested;
 mod joins;
 mod memory;
+mod merged;
 mod periods;
 mod real;
 mod records;

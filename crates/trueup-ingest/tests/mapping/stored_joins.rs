@@ -34,7 +34,8 @@ fn ingested(case: &Case, mapping: &str, rows: &str) -> Result<IngestSummary, Str
 
 /// Returns the customers of closed events, each with its amount.
 fn closed(case: &Case) -> Vec<(String, i128)> {
-    let query = EventsQuery::new(["opportunityId", "total"], "2025-02-01".parse().unwrap(), "2025-02-28".parse().unwrap());
+    let query =
+        EventsQuery::new(["opportunityId", "total"], "2025-02-01".parse().unwrap(), "2025-02-28".parse().unwrap());
     let table = Dataset::open(case.path("dataset")).unwrap().query(&query).unwrap();
     let row = |row: usize| match (table.value(row, "opportunityId"), table.value(row, "total")) {
         (Some(Value::Text(customer)), Some(Value::Money(micros))) => (customer.to_owned(), micros / 1_000_000),
@@ -53,7 +54,10 @@ fn an_invoice_finds_the_customer_of_a_job_of_last_month() {
     assert_eq!(ingested(&case, &invoices(join, "\"stored.opportunityId\""), ROWS).unwrap().events.taken, 3);
     assert_eq!(closed(&case), [("ann".to_owned(), 100), ("bob".to_owned(), 200), ("cat".to_owned(), 300)]);
     let refused = ingested(&case, &invoices(join, "\"stored.opportunityId\""), "i4,oak,9,2025-02-01,1\n").unwrap_err();
-    assert!(refused.contains("line 2, column `Branch, Job`: expected a row of the dataset with the same key"), "{refused}");
+    assert!(
+        refused.contains("line 2, column `Branch, Job`: expected a row of the dataset with the same key"),
+        "{refused}"
+    );
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Reads a sheet of an XLSX file. The first row that is not empty is the header, unless a mapping says otherwise.
+//! Reads a sheet of an XLSX file. The first row that is not empty is the header, unless a mapping says otherwise; below
+//! `merged` cells, a header has several rows.
 //!
 //! Every cell becomes text: whole numbers without `.0`, other numbers as the shortest decimal, dates as `YYYY-MM-DD`,
 //! points in time as `YYYY-MM-DDTHH:MM:SS`, times of day and durations as `HH:MM:SS`, booleans as `true` and `false`. A
@@ -7,6 +8,7 @@
 //! it; without one, the row is rejected, because programs that write workbooks do not compute. For a mapping,
 //! [`value_marks`] say which cells are not texts in the sheet.
 
+mod merged;
 mod workbook_bounds;
 
 use super::{Binary, Content, FileFormat, Setting};
@@ -14,7 +16,7 @@ use crate::error::{FileFault, InputLocation, RowCells, RowFault, Rule, shortened
 use crate::source::chunk::{FormatReader, ReadFault};
 use crate::source::columns::text_schema;
 use crate::source::decoded::{DecodedBatch, MalformedRecords, ReadLimits, RowLocations};
-use crate::source::header::{FileHead, HeadLine};
+use crate::source::header::{FileHead, HeadLine, HeaderRow};
 use crate::source::input::{Input, ReadOptions};
 use crate::source::left_out::LeftOutCount;
 use crate::value_marks::value_marks;
@@ -22,6 +24,7 @@ use arrow_array::builder::{BooleanBuilder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use calamine::{DataRef, ExcelDateTime, Reader, SheetType, Xlsx, XlsxError};
+use merged::{HeadRow, MergedCells, MergedHeader};
 use std::collections::BTreeSet;
 use std::io::BufReader;
 use std::sync::Arc;
@@ -38,7 +41,7 @@ impl FileFormat {
         endings: &["xlsx", "xlsm"],
         other_names: &[],
         title: "XLSX",
-        settings: &[Setting::HeaderRow, Setting::ShortRows, Setting::Empty, Setting::Sheet],
+        settings: &[Setting::HeaderRow, Setting::ShortRows, Setting::Empty, Setting::Sheet, Setting::Merged],
         content: Content::Binary(Binary {
             begins,
             is_not: "expected an XLSX file, but the file does not begin as a ZIP archive; correct its name or the format",
@@ -135,14 +138,54 @@ fn read_sheet(
         let wanted = options.sheet.clone().unwrap_or_default();
         return Ok(SheetPart::Failed(FileFault::NoSheet { wanted, found: names.join("`, `") }));
     };
+    let may_be_merged = options.merged.unwrap_or(options.header_row.is_some());
+    let is_merged = options.merged == Some(true);
+    let mut merged = None;
+    if is_merged {
+        merged = match workbook.merge_cells_by_sheet_name(name).map_err(damaged) {
+            Ok(cells) => Some(MergedCells::new(&cells)),
+            Err(fault) => return Ok(SheetPart::Failed(fault)),
+        };
+    }
+    let (plain, head) = read_rows(&mut workbook, (name, merged), options, limits, sender)?;
+    let is_header_fault = |fault: &FileFault| {
+        use FileFault as F;
+        matches!(fault, F::NamelessColumn { .. } | F::RepeatedColumn { .. } | F::NoSuchHeader { .. })
+    };
+    let is_header_fault = matches!(&plain, SheetPart::Failed(fault) if is_header_fault(fault));
+    if is_merged || !may_be_merged || !is_header_fault {
+        return Ok(plain);
+    }
+    // Below merged cells, the first row of a header has gaps, and the last one has names that recur.
+    let merged = match workbook.merge_cells_by_sheet_name(name).map_err(damaged) {
+        Ok(cells) => MergedCells::new(&cells),
+        Err(fault) => return Ok(SheetPart::Failed(fault)),
+    };
+    if !merged.concern(&head) {
+        return Ok(plain);
+    }
+    let (read, _) = read_rows(&mut workbook, (name, Some(merged)), options, limits, sender)?;
+    Ok(read)
+}
+
+/// Sends the header and the rows of a sheet. Returns the last part, and the rows among which no header was found.
+fn read_rows(
+    workbook: &mut Xlsx<BufReader<OpenFile>>,
+    (name, merged): (&str, Option<MergedCells>),
+    options: &ReadOptions,
+    limits: ReadLimits,
+    sender: &SyncSender<SheetPart>,
+) -> Result<(SheetPart, Vec<HeadRow>), Stopped> {
+    let damaged = |error: XlsxError| FileFault::DamagedWorkbook(error.to_string());
     let mut cells = match workbook.worksheet_cells_reader(name).map_err(damaged) {
         Ok(cells) => cells,
-        Err(fault) => return Ok(SheetPart::Failed(fault)),
+        Err(fault) => return Ok((SheetPart::Failed(fault), Vec::new())),
     };
     let mut sheet = SheetRows {
         name,
         options,
         limits,
+        merged,
         head: Vec::new(),
         head_bytes: 0,
         columns: None,
@@ -157,7 +200,7 @@ fn read_sheet(
     loop {
         let cell = match cells.next_cell_with_formula_metadata().map_err(damaged) {
             Ok(cell) => cell,
-            Err(fault) => return Ok(SheetPart::Failed(fault)),
+            Err(fault) => return Ok((SheetPart::Failed(fault), sheet.head)),
         };
         let place = cell.as_ref().map(|cell| cell.pos);
         if place.is_none_or(|(row, _)| row != sheet.row) {
@@ -166,7 +209,7 @@ fn read_sheet(
                 sender.send(part).map_err(stop)?;
             }
             if let Err(fault) = ended {
-                return Ok(SheetPart::Failed(fault));
+                return Ok((SheetPart::Failed(fault), sheet.head));
             }
         }
         let (Some(cell), Some((row, column))) = (cell, place) else { break };
@@ -177,21 +220,21 @@ fn read_sheet(
             } else {
                 format!("{cell} is below row {MAX_ROWS}, the last that a sheet can have")
             };
-            return Ok(SheetPart::Failed(FileFault::DamagedWorkbook(reason)));
+            return Ok((SheetPart::Failed(FileFault::DamagedWorkbook(reason)), sheet.head));
         }
         sheet.row = row;
         if let Some(value) = SheetCell::of(&cell.value, cell.formula.is_some())
             && let Err(fault) = sheet.push(column, value)
         {
-            return Ok(SheetPart::Failed(fault));
+            return Ok((SheetPart::Failed(fault), sheet.head));
         }
     }
     match sheet.end_batch() {
         Ok(Some(rows)) => sender.send(SheetPart::Rows(rows)).map_err(stop)?,
         Ok(None) => {}
-        Err(error) => return Ok(SheetPart::Failed(FileFault::Unreadable(Box::new(error)))),
+        Err(error) => return Ok((SheetPart::Failed(FileFault::Unreadable(Box::new(error))), sheet.head)),
     }
-    Ok(SheetPart::End)
+    Ok((SheetPart::End, sheet.head))
 }
 
 /// A cell that is not empty.
@@ -265,8 +308,10 @@ struct SheetRows<'a> {
     name: &'a str,
     options: &'a ReadOptions,
     limits: ReadLimits,
-    /// The rows so far, until it is known which one is the header; the number of each, counted from 1, and its cells.
-    head: Vec<(u64, Vec<(u32, SheetCell)>)>,
+    /// The merged cells; `None` if the header is a single row.
+    merged: Option<MergedCells>,
+    /// The rows so far, until it is known which one is the header.
+    head: Vec<HeadRow>,
     /// The bytes of these cells.
     head_bytes: usize,
     /// The columns, once the header was found.
@@ -342,10 +387,26 @@ impl SheetRows<'_> {
 
     /// Returns whether the header may be a row after those of `head`.
     fn needs_more_head(&self) -> bool {
+        let last = self.head.last();
+        if let Some((merged, (number, _))) = self.merged.as_ref().zip(last) {
+            let first = match &self.options.header_row {
+                Some(HeaderRow::Number(first)) => Some(*first),
+                Some(HeaderRow::Names(names)) => {
+                    let has = |cells: &[(u32, SheetCell)], name| cells.iter().any(|(_, cell)| cell.text() == name);
+                    let found = self.head.iter().find(|(_, cells)| names.iter().all(|name| has(cells, name)));
+                    found.map(|(number, _)| *number)
+                }
+                Some(_) => None,
+                None => self.head.first().map(|(number, _)| *number),
+            };
+            if let Some(first) = first {
+                return *number < merged.last_row(first);
+            }
+        }
         self.options
             .header_row
             .as_ref()
-            .is_some_and(|rule| rule.needs_more(&head_lines(self.head.last().map_or(&[], std::slice::from_ref))))
+            .is_some_and(|rule| rule.needs_more(&head_lines(last.map_or(&[], std::slice::from_ref))))
     }
 
     /// Finds the header among the rows so far, and adds the rows after it.
@@ -353,18 +414,27 @@ impl SheetRows<'_> {
         if self.columns.is_some() || self.head.is_empty() {
             return Ok(());
         }
-        let (at, found) = match &self.options.header_row {
-            Some(rule) => rule.find(&head_lines(&self.head))?,
-            None => (0, FileHead::default()),
+        let rule = self.options.header_row.as_ref();
+        let merged = self.merged.as_ref().map(|merged| merged.find(&self.head, rule)).transpose()?;
+        let (at, rows, found) = match (&merged, rule) {
+            (Some(MergedHeader { at, rows, found, .. }), _) => (*at, *rows, *found),
+            (None, Some(rule)) => {
+                let (at, found) = rule.find(&head_lines(&self.head))?;
+                (at, 1, found)
+            }
+            (None, None) => (0, 1, FileHead::default()),
         };
-        let rows = self.head.split_off(at);
-        let mut rows = rows.into_iter();
-        let Some((number, cells)) = rows.next() else { return Ok(()) };
+        let Some(((first, cells), (last, _))) = self.head.get(at).zip(self.head.get(at + rows - 1)) else {
+            return Ok(());
+        };
+        let (first, last) = (*first, *last);
         let left_out = LeftOutCount::new(self.options, found.title_lines);
-        let columns = SheetColumns::of_header(&cells, InputLocation::Record(number), left_out)?;
+        let cells = merged.as_ref().map_or(cells, |merged| &merged.cells);
+        let columns = SheetColumns::of_header(cells, InputLocation::Record(first), left_out)?;
         self.parts.push(SheetPart::Header(columns.schema.clone(), found));
-        (self.columns, self.last_row) = (Some(columns), number);
-        rows.try_for_each(|(number, cells)| self.add_row(number, &cells))
+        (self.columns, self.last_row) = (Some(columns), last);
+        let rows = std::mem::take(&mut self.head).into_iter().skip(at + rows).collect::<Vec<_>>();
+        rows.into_iter().try_for_each(|(number, cells)| self.add_row(number, &cells))
     }
 
     /// Adds a row after the header.
@@ -503,8 +573,8 @@ impl SheetColumns {
 }
 
 /// Returns rows as lines of cells. A row begins with its first cell that has a value.
-fn head_lines(rows: &[(u64, Vec<(u32, SheetCell)>)]) -> Vec<HeadLine> {
-    let line = |(number, row): &(u64, Vec<(u32, SheetCell)>)| {
+fn head_lines(rows: &[HeadRow]) -> Vec<HeadLine> {
+    let line = |(number, row): &HeadRow| {
         let mut cells = Vec::with_capacity(row.len());
         let mut next = row.first().map_or(0, |(column, _)| *column);
         for (column, cell) in row {
