@@ -41,6 +41,7 @@ mod inputs;
 mod money;
 mod normal;
 mod origin;
+mod patch;
 mod records;
 mod rows;
 mod spread;
@@ -52,6 +53,7 @@ mod unpivot;
 mod values;
 
 pub use draft::{DraftOptions, draft};
+pub(crate) use patch::{PatchKeyRules, PatchKeys, PatchMapper, PatchedEvents};
 
 use crate::error::{ErrorContext, ErrorKind, FileFault, MappingFault, OPEN, OfMapping, RejectedRows};
 use crate::monitor::{Monitor, Phase};
@@ -327,7 +329,8 @@ impl Mapping {
                         "the input `{other}` has records of the same source, and the records of each would replace \
                          the ones of the other; give the tables a `source` of their own"
                     );
-                    let fault = MappingFault::new(format!("events[{at}].record"), reason).with_value(source.to_string());
+                    let fault =
+                        MappingFault::new(format!("events[{at}].record"), reason).with_value(source.to_string());
                     return Err(fault.at(&self.path));
                 }
                 let options = Arc::new(ReadOptions { source: Some(source), ..ReadOptions::clone(&file.options) });

@@ -60,6 +60,8 @@ pub enum Phase {
     FindingConversions,
     /// Reading events of a mapping, to find the records that they are of.
     FindingRecords,
+    /// Reading a patch, to find the events that it changes.
+    FindingPatched,
     /// Reads events.
     ReadingEvents,
     /// Reads the stored events of touched customers, and the event files that are written again. A compaction reads the
@@ -93,6 +95,7 @@ impl fmt::Display for Phase {
             Self::ReadingAccounts => "reading accounts",
             Self::FindingConversions => "finding first conversions",
             Self::FindingRecords => "finding records",
+            Self::FindingPatched => "finding events to patch",
             Self::ReadingEvents => "reading events",
             Self::ReadingStoredEvents => "reading stored events",
             Self::WritingEvents => "writing events",

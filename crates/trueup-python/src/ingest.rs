@@ -81,6 +81,8 @@ pub(crate) struct IngestReport {
 ///
 /// mapping: a TOML file that describes how to turn the inputs into events, spend and accounts. The dataset keeps it.
 /// stored_mapping: read the inputs through the mapping that the dataset has.
+/// patch: the inputs have the columns `account` and `eventId` of stored events, and change only the columns of these in
+///     which they have a value.
 /// source: the source of the events and the spend that do not name theirs in a column `source`. Spend replaces the
 ///     stored spend of the same account, day and source alone.
 /// replace_source: first remove all stored events and all stored spend of this source, in the same version.
@@ -103,7 +105,7 @@ pub(crate) struct IngestReport {
 #[pyfunction]
 #[pyo3(
     signature = (into, events = None, **options),
-    text_signature = "(into, events=None, *, spend=None, accounts=None, insights=None, mapping=None, stored_mapping=False, source=None, \
+    text_signature = "(into, events=None, *, spend=None, accounts=None, insights=None, mapping=None, stored_mapping=False, patch=False, source=None, \
                       replace_source=None, time_zone=None, \
                       rejects=None, replace_rejects=False, max_rejects=None, format=None, sheet=None, delimiter=None, \
                       encoding=None, ignore=None, memory=None, max_columns=None, max_text_bytes=None, \
@@ -131,7 +133,7 @@ pub(crate) fn ingest(
         ingest = ingest.replace_source(name);
     }
     ingest = with_options(ingest, &keywords)?.again(keywords.flag("again")?);
-    ingest = ingest.stored_mapping(keywords.flag("stored_mapping")?);
+    ingest = ingest.stored_mapping(keywords.flag("stored_mapping")?).patch(keywords.flag("patch")?);
     IngestReport::of(py, run_command(py, keywords, ingest)?)
 }
 

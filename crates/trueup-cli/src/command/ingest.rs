@@ -68,6 +68,11 @@ pub(crate) struct IngestCommand {
     #[arg(long, conflicts_with = "mapping")]
     no_mapping: bool,
 
+    /// Change stored events: the inputs have the columns `account` and `eventId`, and of the other columns of events
+    /// only the ones to change. An empty cell changes nothing; a row that names no stored event breaks a rule
+    #[arg(long, conflicts_with_all = ["mapping", "source", "replace_source"])]
+    patch: bool,
+
     /// Source of the events and the spend that do not name theirs in a column `source`: who reported them, such as
     /// google-ads. By default the name that the mapping gives the table or its input; without a mapping, none
     #[arg(long, value_name = "NAME")]
@@ -177,7 +182,7 @@ impl IngestCommand {
         if let Some(path) = &self.mapping {
             ingest = ingest.mapping(path);
         }
-        ingest = ingest.stored_mapping(!self.no_mapping);
+        ingest = ingest.stored_mapping(!self.no_mapping).patch(self.patch);
         if let Some(name) = &self.source {
             ingest = ingest.source(name);
         }
@@ -267,8 +272,8 @@ impl IngestCommand {
         writeln!(out, "version {version} of `{dataset}`")?;
         // A mapping that gives spend or accounts need not have a table of events, so 0 events are not reported then.
         let mut inputs = summary.protocol.values().flat_map(|table| &table.inputs);
-        let is_mapped = inputs.any(|input| input.mapped_by.is_some())
-            && (summary.spend, summary.accounts) != Default::default();
+        let is_mapped =
+            inputs.any(|input| input.mapped_by.is_some()) && (summary.spend, summary.accounts) != Default::default();
         let tables = [
             ("events", summary.events, !is_mapped && !self.inputs.is_empty()),
             ("spend", summary.spend, !self.spend.is_empty()),

@@ -43,6 +43,32 @@ fn events_without_ids_that_come_again_change_nothing_or_are_refused() {
 }
 
 #[test]
+fn the_files_of_the_next_month_need_no_mapping() {
+    let workspace = Workspace::new();
+    let mapping = "[input.jobs]\nfile = \"jobs-*.csv\"\n[[events]]\nfrom = \"jobs\"\nrecord = \"Job\"\n\
+        columns = { account = { value = \"acme\" }, opportunityId = \"Customer\", eventId = \"Job\" }\n[events.stages]\n\
+        booked = { date = \"Booked\" }\ncanceled = { date = \"Canceled\" }\n";
+    workspace.write("m.toml", mapping);
+    workspace.write("jobs-1.csv", "Job,Customer,Booked,Canceled\n7,ann,2025-01-02,\n8,bob,2025-01-03,\n");
+    workspace.write("jobs-2.csv", "Job,Customer,Booked,Canceled\n7,ann,,2025-02-01\n");
+    let first = workspace.run(&["ingest", "jobs-1.csv", "--mapping", "m.toml", "--into", "ds"]).succeeded();
+    assert!(first.starts_with("version 1 of `ds`\nevents   2 taken\n"), "{first}");
+    let second = workspace.run(&["ingest", "jobs-2.csv", "--into", "ds"]).succeeded();
+    assert!(second.starts_with("version 2 of `ds`\nevents   1 taken, 1 replaced\n"), "{second}");
+    assert_eq!(workspace.run(&["inspect", "ds", "--mapping"]).succeeded(), mapping);
+    assert!(workspace.run(&["inspect", "ds"]).succeeded().contains("mapping    9 lines; `--mapping` shows it\n"));
+    workspace.write("events.csv", EVENTS_CSV);
+    let refused = workspace.run(&["ingest", "events.csv", "--into", "ds"]).failed(1);
+    assert!(refused.contains("its inputs are `jobs-*.csv`") && refused.contains("`--no-mapping`"), "{refused}");
+    workspace.run(&["ingest", "events.csv", "--into", "ds", "--no-mapping"]).succeeded();
+    workspace.write("patch.csv", "account,eventId,opportunityId\nacme,8-booked,cat\n");
+    let patched = workspace.run(&["ingest", "patch.csv", "--patch", "--into", "ds"]).succeeded();
+    assert!(patched.contains("events   1 taken, 1 replaced\n"), "{patched}");
+    let without = Workspace::with_dataset().run(&["inspect", "ds", "--mapping"]).failed(1);
+    assert!(without.contains("`ds` has no mapping"), "{without}");
+}
+
+#[test]
 fn a_file_with_only_a_header_is_reported_as_zero_rows() {
     let workspace = Workspace::new();
     workspace.write("events.csv", "account,opportunityId,type,date\n");

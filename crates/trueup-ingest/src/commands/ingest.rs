@@ -70,6 +70,7 @@ pub struct Ingestion {
     sources: Vec<(Table, Source)>,
     mapping: Option<PathBuf>,
     uses_stored_mapping: bool,
+    is_patch: bool,
     reading: ReadOptions,
     delimiter: Option<char>,
     ignore: Vec<String>,
@@ -92,6 +93,7 @@ impl Ingest {
             sources: Vec::new(),
             mapping: None,
             uses_stored_mapping: false,
+            is_patch: false,
             reading: ReadOptions::default(),
             delimiter: None,
             ignore: Vec::new(),
@@ -142,6 +144,13 @@ impl Ingest {
     /// no other is given: the last one that [`Ingest::mapping`] set. False if not set.
     pub fn stored_mapping(self, used: bool) -> Self {
         self.with(|action| action.uses_stored_mapping = used)
+    }
+
+    /// Sets whether the inputs of [`Ingest::events`] are a patch; false if not set. The rows of a patch have the
+    /// columns `account` and `eventId` of stored events, and change only the columns of these in which they have a
+    /// value. A row that names no stored event breaks a rule.
+    pub fn patch(self, patch: bool) -> Self {
+        self.with(|action| action.is_patch = patch)
     }
 
     /// Sets the source of the events and the spend that do not name theirs in the column `source`: who reported them,

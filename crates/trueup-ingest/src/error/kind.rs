@@ -256,6 +256,12 @@ pub enum ErrorKind {
         /// The accounts that were counted.
         count: usize,
     },
+    /// A patch is given together with a mapping, a source, or a source to replace.
+    #[error(
+        "a patch changes columns of stored events, and has no mapping, no source of its own and no source to replace; give \
+         the column `source`, or ingest whole events"
+    )]
+    PatchWithOthers,
     /// What is held as a whole does not fit in memory, such as the table of accounts.
     #[error("the {what} take {bytes} bytes, but they may take at most {limit} in this memory; raise `--memory`")]
     LargeTable {

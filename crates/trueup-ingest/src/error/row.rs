@@ -133,6 +133,8 @@ pub enum Rule {
     InsightAccount,
     /// The document of an insight is a JSON object.
     InsightDocument,
+    /// A row of a patch names a stored event of its account.
+    StoredEvent,
     /// A mapping can read the value, or finds the row of a joined input that it needs.
     Mapping {
         /// The key of the mapping that reads the column.
@@ -158,6 +160,7 @@ impl Rule {
             Self::InsightLine => "expected {\"account\", \"date\", \"insight\"}".into(),
             Self::InsightAccount => "expected an account key that is not empty and has no `,` or `/`".into(),
             Self::InsightDocument => "expected a document as a JSON object".into(),
+            Self::StoredEvent => "expected the `eventId` of a stored event of the account".into(),
             Self::Mapping { expected, .. } => expected.into(),
         }
     }

@@ -250,6 +250,19 @@ fn ending(id: &[u8]) -> usize {
 }
 
 impl WantedKeys {
+    /// Returns the keys of event ids, which are given by account.
+    pub(super) fn of_events<'i>(ids: impl Iterator<Item = (&'i str, impl Iterator<Item = &'i str>)>) -> Self {
+        let of_account = |(account, ids): (&'i str, _)| {
+            let mut keys = KeysOfAccount::new(AccountKeys::of(account), true);
+            for id in ids {
+                keys.add_event_id(str::as_bytes(id));
+            }
+            keys.sort();
+            (account.to_owned(), keys)
+        };
+        Self(ids.map(of_account).collect())
+    }
+
     /// Returns the keys of an account; `None` if nothing of it is wanted.
     pub(super) fn of(&self, account: &str) -> Option<&KeysOfAccount> {
         self.0.get(account)

@@ -2,8 +2,8 @@
 
 use super::canonical::{CanonicalTable, ColumnType, stage_names};
 use super::declaration::{
-    Conditions, CurrencyKey, EventTableDeclaration, HeaderKey, InputDeclaration, MappingFile, StageDeclaration, TableDeclaration,
-    Unmapped, UnpivotColumns, ValueSource,
+    Conditions, CurrencyKey, EventTableDeclaration, HeaderKey, InputDeclaration, MappingFile, StageDeclaration,
+    TableDeclaration, Unmapped, UnpivotColumns, ValueSource,
 };
 use super::origin::ValueOrigin;
 use super::spread::month_format;
@@ -12,7 +12,9 @@ use super::values::{TextRules, ValueReader};
 use crate::error::MappingFault;
 use crate::source::MAX_HEADER_ROW;
 use std::collections::{BTreeMap, BTreeSet};
-use trueup_core::model::{ACCOUNT, Currency, ParseCurrencyError, SOURCE, SPEND_COLUMNS, Stage, Zone, is_leading_column};
+use trueup_core::model::{
+    ACCOUNT, Currency, ParseCurrencyError, SOURCE, SPEND_COLUMNS, Stage, Zone, is_leading_column,
+};
 
 type CheckResult = Result<(), MappingFault>;
 

@@ -4,7 +4,7 @@ use super::declaration::Join;
 use super::held::{BufferedRows, MemoryUse};
 use super::inputs::{InputColumn, Reading, StoredDataset};
 use crate::IngestError;
-use crate::error::{ErrorContext, MappingFault, OfMapping};
+use crate::error::{ErrorContext, MappingFault};
 use crate::events::distinct_rows;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, StringArray};
 use arrow_schema::{DataType, Field, Schema};
@@ -30,7 +30,7 @@ pub(super) struct StoredRows {
     pub(super) held: BufferedRows,
 }
 
-/// Reads the columns of stored events that a join needs: its keys, and the columns that the mapping mentions by the name
+/// Reads the columns of stored events that a join needs: its keys, and what the mapping mentions by the name
 /// of the join. Each combination of their values is one row, however many events have it.
 pub(super) fn join(join: &Join, key: &str, reading: Reading<'_>) -> Result<StoredRows, IngestError> {
     let Some(StoredDataset { dir, manifest }) = reading.stored else {
@@ -53,7 +53,6 @@ pub(super) fn join(join: &Join, key: &str, reading: Reading<'_>) -> Result<Store
         let reason = format!("a join takes only these columns of stored events: {}", known.join(", "));
         return Err(MappingFault::new(key, reason).with_value(*name).at(reading.mapping));
     }
-    let in_file = |name: &&str| if *name == RECORD { RECORD_COLUMN } else { *name };
     let columns: Vec<InputColumn> = names
         .iter()
         .map(|name| InputColumn {
@@ -62,7 +61,7 @@ pub(super) fn join(join: &Join, key: &str, reading: Reading<'_>) -> Result<Store
             data_type: DataType::Utf8,
         })
         .collect();
-    let in_files: Vec<&str> = names.iter().map(in_file).collect();
+    let in_files: Vec<&str> = names.iter().map(|name| in_file(name)).collect();
     let shown = without_credentials(dir);
     let charge = |bytes: usize| reading.memory.add(bytes, MemoryUse::JoinedFile(&shown));
     let rows = match manifest {
@@ -78,4 +77,9 @@ pub(super) fn join(join: &Join, key: &str, reading: Reading<'_>) -> Result<Store
     let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
     let batch = RecordBatch::try_new_with_options(schema, arrays, &options).doing("join stored events")?;
     Ok(StoredRows { columns, held: BufferedRows::of_stored(batch, &shown) })
+}
+
+/// Returns the name that a column has in the files of events.
+fn in_file(name: &str) -> &str {
+    if name == RECORD { RECORD_COLUMN } else { name }
 }

@@ -5,12 +5,14 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{
     TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
 };
-use arrow_array::{ArrayRef, Date32Array, TimestampMicrosecondArray};
+use arrow_array::{ArrayRef, Date32Array, StringArray, TimestampMicrosecondArray};
 use arrow_schema::{ArrowError, DataType, TimeUnit};
 use chrono::DateTime;
 use hashbrown::HashMap;
 use std::sync::{Arc, OnceLock};
-use trueup_core::model::{Account, Accounts, ClockTime, ClockZone, Currency, Reason, UtcMicros, Zone};
+use trueup_core::model::{
+    Account, Accounts, ClockTime, ClockZone, Currency, Reason, UtcMicros, Zone, format_date_time,
+};
 
 /// How clock times become points in time. A source's key `time_zone` has precedence over the option of the ingest.
 #[derive(Clone, Debug)]
@@ -68,9 +70,12 @@ pub(super) struct KnownAccounts(OnceLock<(HashMap<String, Zone>, HashMap<String,
 
 impl KnownAccounts {
     pub(super) fn set(&self, accounts: &Accounts) {
-        let zone = |account: &Account| (account.time_zone != Zone::UTC).then(|| (account.key.clone(), account.time_zone));
+        let zone =
+            |account: &Account| (account.time_zone != Zone::UTC).then(|| (account.key.clone(), account.time_zone));
         let currency = |account: &Account| Some((account.key.clone(), account.currency?));
-        self.0.get_or_init(|| (accounts.iter().filter_map(zone).collect(), accounts.iter().filter_map(currency).collect()));
+        self.0.get_or_init(|| {
+            (accounts.iter().filter_map(zone).collect(), accounts.iter().filter_map(currency).collect())
+        });
     }
 
     pub(super) fn zone(&self, account: &str) -> Result<Zone, String> {
@@ -109,6 +114,20 @@ pub(super) fn instants_of_clock_times(
         read.map_err(|expected| refuse(row, shown(micros).unwrap_or_else(|| micros.to_string()), expected)).ok()
     });
     Ok(Arc::new(instants.collect::<TimestampMicrosecondArray>().with_timezone("UTC")))
+}
+
+/// Returns timestamps with a time zone as texts, as canonical files have them.
+pub(super) fn instant_texts(timestamps: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    let text = |micros: Option<i64>| format_date_time(UtcMicros(micros?));
+    Ok(Arc::new(micros(timestamps)?.into_iter().map(text).collect::<StringArray>()))
+}
+
+/// Returns timestamps without a time zone as texts without an offset.
+pub(super) fn clock_texts(timestamps: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    let text = |micros: Option<i64>| {
+        Some(DateTime::from_timestamp_micros(micros?)?.naive_utc().format("%Y-%m-%dT%H:%M:%S%.f").to_string())
+    };
+    Ok(Arc::new(micros(timestamps)?.into_iter().map(text).collect::<StringArray>()))
 }
 
 /// Returns timestamps in microseconds. A timestamp beyond the range of microseconds becomes the first or the last

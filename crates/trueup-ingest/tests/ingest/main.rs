@@ -11,6 +11,7 @@ mod formats;
 mod inputs;
 mod layout;
 mod limits;
+mod patch;
 mod rejects;
 mod replace;
 mod restore;

@@ -1,6 +1,6 @@
 //! Joins with what the dataset holds.
 
-use crate::case::Case;
+use crate::case::{Case, LOCK_WAIT};
 use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, Value};
 use trueup_ingest::{Ingest, IngestSummary};
@@ -25,10 +25,10 @@ fn ingested(case: &Case, mapping: &str, rows: &str) -> Result<IngestSummary, Str
     };
     let jobs = "Job,Branch,Customer,Zip,Booked,Sold\n7,oak,ann,85001,2025-01-02,2025-01-03\n8,oak,bob,85002,2025-01-02,\n\
                 7,elm,cat,85003,2025-01-02,\n";
-    let first = Ingest::into(case.path("dataset")).mapping(case.path("mapping.toml"));
+    let first = Ingest::into(case.path("dataset")).wait(LOCK_WAIT).mapping(case.path("mapping.toml"));
     first.events(write("jobs.csv", jobs)).run().unwrap();
     let invoices = write("invoices.csv", &format!("No,Branch,Job,Day,Amount\n{rows}"));
-    let second = Ingest::into(case.path("dataset")).mapping(write("invoices.toml", mapping));
+    let second = Ingest::into(case.path("dataset")).wait(LOCK_WAIT).mapping(write("invoices.toml", mapping));
     second.events(invoices).run().map_err(|error| error.to_string())
 }
 
@@ -91,12 +91,12 @@ fn columns_of_a_single_event_cannot_be_joined() {
     let refused = ingested(&case, &mapping("record", "\"stored.date\""), ROWS).unwrap_err();
     assert!(
         refused.contains(
-            "key `events[0].join[0]`: a join takes only these columns of stored events: account, opportunityId, eventId, source, \
-             record, Zip, but found `date`"
+            "key `events[0].join[0]`, value `date`: a join takes only these columns of stored events: account, opportunityId, eventId, source, \
+             record, Zip"
         ),
         "{refused}"
     );
-    assert!(ingested(&case, &mapping("zip", "\"Job\""), ROWS).unwrap_err().contains("found `zip`"));
+    assert!(ingested(&case, &mapping("zip", "\"Job\""), ROWS).unwrap_err().contains("value `zip`"));
     let both = mapping("record", "\"Job\"").replace("stored = true", "stored = true, input = \"invoices\"");
     assert!(ingested(&case, &both, ROWS).unwrap_err().contains("expected `input`, or `stored = true`"));
     let neither = mapping("record", "\"Job\"").replace("stored = true, ", "");

@@ -475,6 +475,7 @@ def ingest(
     insights: StrPath | Sequence[StrPath] | None = None,
     mapping: StrPath | None = None,
     stored_mapping: bool = False,
+    patch: bool = False,
     source: str | None = None,
     replace_source: str | None = None,
     time_zone: str | None = None,

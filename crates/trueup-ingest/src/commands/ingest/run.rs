@@ -11,21 +11,23 @@ use crate::events::{Budget, StoredEvents, ZoneChanges, repeated_warning};
 use crate::given::is_stream;
 use crate::input::MappedInputs;
 use crate::live_rows::Superseded;
-use crate::mapping::{Mapping, StoredDataset};
-use crate::monitor::Monitor;
-use crate::read::TableReader;
+use crate::mapping::{Mapping, PatchKeyRules, PatchKeys, PatchMapper, PatchedEvents, StoredDataset};
+use crate::monitor::{Monitor, Phase};
+use crate::read::{RowRules, TableReader};
 use crate::records::DeliveredRecords;
 use crate::rejects::{self, FaultyRows, RejectsWriter};
 use crate::table::Table;
 use crate::version::{BegunVersion, Scratch, VersionFiles};
 use crate::{IngestError, IngestSummary, Input, Outputs, RemovedSource, RowCounts, accounts, events, insights, spend};
+use arrow_schema::Schema;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 use trueup_core::dataset::manifest::{Manifest, OtherTzdata, checksum};
 use trueup_core::dataset::{
-    Commit, CommitOperation, ControlTotals, ForgottenCustomers, RemoteFile, manifest_file, read_definitions, read_mapping,
-    without_credentials,
+    Commit, CommitOperation, ControlTotals, ForgottenCustomers, InputProtocol, RemoteFile, manifest_file,
+    read_definitions, read_mapping, without_credentials,
 };
 use trueup_core::model::{Accounts, tzdata_release};
 
@@ -71,6 +73,13 @@ impl Ingestion {
         run: &Run,
     ) -> Result<IngestSummary, IngestError> {
         let (dir, files, monitor) = (run.dataset(), &run.settings.files, &*run.monitor);
+        let patched;
+        let given = if self.is_patch {
+            patched = self.completed(given, latest.as_ref(), run, &mut version.files)?;
+            patched.as_slice()
+        } else {
+            given
+        };
         let mapping = self.read_mapping(given, latest.as_ref(), dir)?;
         let (limits, stored) = (run.settings.limits(), StoredDataset { dir, manifest: latest.as_ref() });
         let mapped = MappedInputs::new(mapping.as_ref(), given, files, limits, self.clock_zone, stored)?;
@@ -125,6 +134,44 @@ impl Ingestion {
         Ok(summary)
     }
 
+    /// Returns the inputs, of which those of events are a patch, with what makes whole events of its rows.
+    fn completed(
+        &self,
+        given: &[(Table, Input)],
+        latest: Option<&Manifest>,
+        run: &Run,
+        files: &mut VersionFiles,
+    ) -> Result<Vec<(Table, Input)>, IngestError> {
+        if self.mapping.is_some() || self.replaced_source.is_some() || self.reading.source.is_some() {
+            return Err(ErrorKind::PatchWithOthers.into());
+        }
+        let mut reader = run.settings.reader(FaultyRows::PassOver, &run.monitor);
+        let limits = reader.limits;
+        let is_patch = |(table, _): &&(Table, Input)| *table == Table::Events;
+        let inputs = || given.iter().filter(is_patch).map(|(_, input)| input);
+        run.monitor.begin(Phase::FindingPatched, Some(inputs().map(Input::size).sum()));
+        let mut patched = PatchedEvents::default();
+        for input in inputs() {
+            let rules = |schema: &Schema| Ok(Box::new(PatchKeyRules::new(schema)?) as Box<dyn RowRules<PatchKeys>>);
+            reader.read(input, Table::Events, &rules, &mut InputProtocol::default(), &mut |rows| {
+                patched.add(rows, limits)
+            })?;
+        }
+        if let Some(latest) = latest {
+            let stored = (latest.events.as_slice(), &latest.superseded);
+            events::find_patched(&mut patched, run.dataset(), stored, files, &reader)?;
+        }
+        let patched = Arc::new(patched);
+        let completed = |(table, input): &(Table, Input)| {
+            let mut input = input.clone();
+            if *table == Table::Events {
+                input.mapper = Some(Arc::new(PatchMapper::new(&input.shown, &patched)));
+            }
+            (*table, input)
+        };
+        Ok(given.iter().map(completed).collect())
+    }
+
     /// Reads the mapping of the inputs: the given one, or the one that the dataset has; `None` if they need none.
     fn read_mapping(
         &self,
@@ -140,7 +187,8 @@ impl Ingestion {
             }
             return Mapping::read(path).map(Some);
         }
-        let is_needed = self.uses_stored_mapping && given.iter().any(|(table, _)| *table == Table::Events);
+        let is_needed =
+            self.uses_stored_mapping && !self.is_patch && given.iter().any(|(table, _)| *table == Table::Events);
         let stored = latest.and_then(|latest| latest.mapping.as_ref()).filter(|_| is_needed);
         let Some(file) = stored else { return Ok(None) };
         let path = dir.join(&file.path);

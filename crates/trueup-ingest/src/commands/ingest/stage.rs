@@ -49,6 +49,9 @@ impl Ingest {
         if action.rejects.is_some() {
             return Err(StageFault::Unsupported("a part of a distributed ingest has no file of rejects").into());
         }
+        if action.is_patch {
+            return Err(StageFault::Unsupported("a part of a distributed ingest has whole events, and no patch").into());
+        }
         if action.replaced_source.is_some() {
             return Err(StageFault::Unsupported("a part of a distributed ingest replaces no source").into());
         }
