@@ -119,13 +119,15 @@ fn an_amount_is_open_only_as_long_as_both_marks_fit() {
         drafted(&[("a.csv", &format!("lead_id;date;status;amount\n{rows}"))])
     };
     for (amounts, expected) in [
-        (&["1.234,50", "7"][..], "\ntotal = { column = \"amount\", remove = \".\", decimal_mark = \",\" }"),
-        (&["1,234.50"], "\ntotal = { column = \"amount\", remove = \",\" }"),
-        (&["$1,234", "$5.50"], "\ntotal = { column = \"amount\", remove = \"$,\" }"),
+        (&["1.234,50", "7"][..], "\ntotal = { column = \"amount\", decimal_mark = \",\" }"),
+        (&["1,234.50"], "\ntotal = { column = \"amount\", decimal_mark = \".\" }"),
+        (&["$1,234", "$5.50"], "\ntotal = { column = \"amount\", decimal_mark = \".\" }"),
+        (&["(1,294.13)", "1,294.13-", "CA$5"], "\ntotal = { column = \"amount\", decimal_mark = \".\" }"),
+        (&["1 473,99 $", "12,50 €"], "\ntotal = { column = \"amount\", decimal_mark = \",\" }"),
         (&["-5", "1234.5"], "\ntotal = \"amount\""),
         (&["12,5"], "\ntotal = { column = \"amount\", decimal_mark = \",\" }"),
         (&["1,234"], "#total = { column = \"amount\", decimal_mark = \",\" }"),
-        (&["1.234"], "#total = { column = \"amount\", remove = \".\", decimal_mark = \",\" }"),
+        (&["1.234"], "#total = { column = \"amount\", decimal_mark = \",\" }"),
         (&["five"], "QUESTION 2: \"amount\" is named like an amount, but its values are not: `five`"),
     ] {
         let draft = draft(amounts);
@@ -143,7 +145,7 @@ fn spend_is_recognized() {
         "account = \"Account ID\"",
         "date = \"Day\"",
         "campaign = \"Campaign\"",
-        "adSpend = { column = \"Cost\", remove = \"$\" }",
+        "adSpend = \"Cost\"",
         "clicks = \"Clicks\"",
     ] {
         assert!(draft.contains(&format!("\n{line}")), "{draft}");
@@ -337,7 +339,7 @@ fn a_faulty_value_among_ten_hides_neither_dates_nor_amounts() {
     for line in [
         "date = { column = \"Date\", format = \"%m/%d/%Y\" }  # `01/13/2026`, `01/14/2026`, `01/15/2026`, ...; fits every \
          sampled value but `02/30/2026`, which the ingest refuses",
-        "total = { column = \"Amount\", remove = \"$,\" }  # by its name; `$1,000.00`, `$2,000.00`, `$3,000.00`, ...; fits every \
+        "total = { column = \"Amount\", decimal_mark = \".\" }  # by its name; `$1,000.00`, `$2,000.00`, `$3,000.00`, ...; fits every \
          sampled value but `$1O,000.00`, which the ingest refuses",
     ] {
         assert!(draft.contains(&format!("\n{line}\n")), "{draft}");
@@ -480,7 +482,7 @@ fn a_row_that_seems_to_be_a_customer_is_a_question() {
         "no two rows have the same \"Deal ID\", so that each row seems to be a customer with its last stage",
         "\n#where = { Stage = \"Won\" }  # in a copy for `sold`; 3 rows\n#where = { Stage = \"Lost\" }  # in a copy for `canceled`; 3 rows\n",
         "QUESTION 5: no column is certainly the amount of the event. Which is it, if any?\n#total = { column = \"Offer Total Amount\", \
-         remove = \" €.\", decimal_mark = \",\" }  # ",
+         decimal_mark = \",\" }  # ",
         "\n#total = \"Paid so far\"  # ",
     ] {
         assert!(draft.contains(line), "{line}\n{draft}");
@@ -549,8 +551,8 @@ fn each_answer_names_the_values_that_do_not_fit_it() {
              #date = {{ column = \"date\", format = \"%d/%m/%Y\" }}  # `01/02/2026`: day before month; {last}\n"
         ),
         format!(
-            "#total = {{ column = \"amount\", remove = \",\" }}  # the point is the decimal mark; {}\n\
-             #total = {{ column = \"amount\", remove = \".\", decimal_mark = \",\" }}  # the comma is the decimal mark; {}\n",
+            "#total = {{ column = \"amount\", decimal_mark = \".\" }}  # the point is the decimal mark; {}\n\
+             #total = {{ column = \"amount\", decimal_mark = \",\" }}  # the comma is the decimal mark; {}\n",
             fits("12,5"),
             fits("1.5")
         ),

@@ -2,6 +2,7 @@
 
 use super::names;
 use super::sample::ColumnSample;
+use crate::mapping::amounts::{DecimalMark, WrittenAmount};
 use crate::mapping::dates::{DateFormat, read_day, read_time};
 use arrow_schema::DataType;
 use trueup_core::Day;
@@ -183,10 +184,10 @@ pub(super) struct AmountForm {
 /// A way to read amounts.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct AmountReading {
-    /// The characters to remove.
-    pub(super) remove: String,
-    /// Whether the comma is the decimal mark.
-    pub(super) has_decimal_comma: bool,
+    pub(super) mark: DecimalMark,
+    /// Whether the source has to name the mark. An ingest finds it in the values of a column if they show it, but those
+    /// of another file may not.
+    pub(super) is_named: bool,
     /// The values that do not fit.
     pub(super) misfits: Vec<String>,
 }
@@ -195,7 +196,7 @@ impl AmountForm {
     /// Returns the form of a column whose values are amounts; `None` if they are not.
     pub(super) fn of(column: &ColumnSample) -> Option<Self> {
         if column.data_type.is_numeric() {
-            let reading = AmountReading { remove: String::new(), has_decimal_comma: false, misfits: Vec::new() };
+            let reading = AmountReading { mark: DecimalMark::Point, is_named: false, misfits: Vec::new() };
             return Some(Self { readings: vec![reading] });
         }
         if !column.data_type.is_string() || column.filled == 0 {
@@ -207,43 +208,17 @@ impl AmountForm {
     /// Returns the form that fits all values but at most `most`.
     fn with_misfits(column: &ColumnSample, most: usize) -> Option<Self> {
         let has = |mark: char| column.texts().any(|text| text.contains(mark));
-        let mut signs: Vec<char> = column.texts().flat_map(str::chars).filter(|char| SIGNS.contains(*char)).collect();
-        signs.sort_unstable();
-        signs.dedup();
-        let signs: String = signs.into_iter().collect();
-        let misfits = |decimal, group| misfits(column, most, &|text| reads(text, &signs, decimal, group));
-        let point = misfits('.', ',').map(|misfits| {
-            let remove = if has(',') { format!("{signs},") } else { signs.clone() };
-            AmountReading { remove, has_decimal_comma: false, misfits }
-        });
+        let reading = |mark, is_named| {
+            let is_amount = |text: &str| WrittenAmount::parse(text).is_some_and(|it| it.with_point(mark).is_some());
+            Some(AmountReading { mark, is_named, misfits: misfits(column, most, &is_amount)? })
+        };
+        let point = reading(DecimalMark::Point, has(','));
         // If the comma is the decimal mark, points separate thousands, so a value with a point alone may be such an
         // amount, too.
-        let comma = misfits(',', '.').filter(|_| has(',') || has('.')).map(|misfits| {
-            let remove = if has('.') { format!("{signs}.") } else { signs.clone() };
-            AmountReading { remove, has_decimal_comma: true, misfits }
-        });
+        let comma = reading(DecimalMark::Comma, true).filter(|_| has(',') || has('.'));
         let mut readings: Vec<AmountReading> = point.into_iter().chain(comma).collect();
         let fewest = readings.iter().map(|reading| reading.misfits.len()).min();
         readings.retain(|reading| Some(reading.misfits.len()) == fewest);
         (!readings.is_empty()).then_some(Self { readings })
     }
-}
-
-/// Characters that amounts may have besides digits, a minus, a decimal mark and marks between thousands.
-const SIGNS: &str = "$\u{20ac}\u{a3}\u{a5} \u{a0}'";
-
-/// Returns whether a text without the characters `signs` is an amount with this decimal mark, whose thousands may be
-/// grouped by the other mark.
-fn reads(text: &str, signs: &str, decimal: char, group: char) -> bool {
-    let text: String = text.chars().filter(|char| !signs.contains(*char)).collect();
-    let unsigned = text.strip_prefix('-').unwrap_or(&text);
-    let (whole, fraction) = unsigned.split_once(decimal).unwrap_or((unsigned, "0"));
-    let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let mut groups = whole.split(group);
-    let first = groups.next().unwrap_or_default();
-    let is_grouped = whole.contains(group);
-    are_digits(first)
-        && are_digits(fraction)
-        && (!is_grouped || first.len() <= 3)
-        && groups.all(|digits| digits.len() == 3 && are_digits(digits))
 }

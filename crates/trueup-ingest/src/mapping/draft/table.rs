@@ -337,7 +337,7 @@ impl<'a, 'd> TableDraft<'a, 'd> {
                     quoted(&column.name),
                     column.examples()
                 );
-                let answer = (format!("{canonical} = {}", source(&name, &[("remove", "...")])), String::new());
+                let answer = (format!("{canonical} = {}", source(&name, &[("extract", "...")])), String::new());
                 self.text.question(&question, &[answer]);
             }
             return;

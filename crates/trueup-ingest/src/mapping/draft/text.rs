@@ -1,6 +1,7 @@
 //! The text of a draft: lines of TOML, and questions whose answers are lines that are commented out.
 
 use super::formats::{AmountReading, DateForm, DateReading, fitting};
+use crate::mapping::amounts::DecimalMark;
 use std::fmt::Write;
 use trueup_core::Shown;
 
@@ -138,17 +139,13 @@ pub(super) fn date_sources(column: &str, form: &DateForm, example: &str, zone: O
 
 /// Returns the sources that may read a column of amounts.
 pub(super) fn amount_sources(column: &str, readings: &[AmountReading]) -> Vec<SourceDraft> {
-    let of_reading = |reading: &AmountReading| {
-        let mut keys = Vec::new();
-        if !reading.remove.is_empty() {
-            keys.push(("remove", reading.remove.as_str()));
-        }
-        if reading.has_decimal_comma {
-            keys.push(("decimal_mark", ","));
-        }
-        let note =
-            if reading.has_decimal_comma { "the comma is the decimal mark" } else { "the point is the decimal mark" };
-        SourceDraft { source: source(column, &keys), note: note.to_owned(), misfits: reading.misfits.clone() }
+    let of_reading = |AmountReading { mark, is_named, misfits }: &AmountReading| {
+        let (mark, note) = match mark {
+            DecimalMark::Point => (".", "the point is the decimal mark"),
+            DecimalMark::Comma => (",", "the comma is the decimal mark"),
+        };
+        let keys: &[(&str, &str)] = if *is_named { &[("decimal_mark", mark)] } else { &[] };
+        SourceDraft { source: source(column, keys), note: note.to_owned(), misfits: misfits.clone() }
     };
     readings.iter().map(of_reading).collect()
 }
