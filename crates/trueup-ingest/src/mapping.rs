@@ -21,7 +21,8 @@
 //! MappedTables::find_records   reads which records the files deliver         records.rs
 //! ```
 //!
-//! `faults` holds what is wrong with rows. `draft` drafts a mapping of files.
+//! `faults` holds what is wrong with rows. `draft` drafts a mapping of files; `known_exports` has what it knows of the
+//! exports of products.
 
 mod amounts;
 mod canonical;
@@ -38,6 +39,7 @@ mod draft;
 mod faults;
 mod held;
 mod inputs;
+mod known_exports;
 mod money;
 mod normal;
 mod origin;
@@ -52,7 +54,8 @@ mod times;
 mod unpivot;
 mod values;
 
-pub use draft::{DraftOptions, draft};
+pub use draft::{DraftOptions, KnownFile, MappingDraft, draft};
+pub use known_exports::{ParseTemplateError, Template};
 pub(crate) use patch::{PatchKeyRules, PatchKeys, PatchMapper, PatchedEvents};
 
 use crate::error::{ErrorContext, ErrorKind, FileFault, MappingFault, OPEN, OfMapping, RejectedRows};

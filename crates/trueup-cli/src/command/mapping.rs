@@ -7,13 +7,14 @@ use crate::output::OutputWriter;
 use crate::progress::Step;
 use std::io::Write;
 use std::path::PathBuf;
-use trueup_ingest::mapping::DraftOptions;
+use trueup_ingest::mapping::{DraftOptions, Template};
 use trueup_ingest::{Outputs, TextEncoding};
 
 const EXAMPLES: &str = "\
 Examples:
   trueup mapping draft crm.csv branches.csv
   trueup mapping draft crm.csv branches.csv -o crm.toml
+  trueup mapping draft --template servicetitan jobs.csv calls.csv ads.csv -o crm.toml
   trueup ingest crm.csv branches.csv --mapping crm.toml --into my-data";
 
 /// Draft mappings, which say how tables of any shape become events, spend and accounts
@@ -36,11 +37,19 @@ impl MappingCommand {
 /// Reads the names of the columns and the first rows of each file. The draft says which columns and formats it
 /// recognized, which values look like stages, and how files are joined. What the files leave open is a question in a
 /// comment; the draft does not load until all questions are answered.
+///
+/// Exports of the products that `--template` lists are recognized by their headers, several in one draft. The draft
+/// says which file was taken for what.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DraftCommand {
     #[arg(value_name = "FILE", required = true, help = format!("Files that one mapping is to read ({})", endings()))]
     files: Vec<PathBuf>,
+
+    /// Start from a known export of this product; may be repeated. Without it, known exports are recognized by their
+    /// headers. A file that lacks columns of the export is an error, which names them
+    #[arg(long = "template", value_name = "NAME", value_parser = template_names())]
+    templates: Vec<Template>,
 
     /// Encoding of text files, such as utf-16, latin1 or windows-1252; by default UTF-8
     #[arg(long, value_name = "NAME")]
@@ -62,19 +71,23 @@ pub(crate) struct DraftCommand {
 impl DraftCommand {
     fn run(self) -> Result<(), Failure> {
         let outputs = self.files.iter().fold(Outputs::new(self.force), Outputs::input);
-        let options = DraftOptions { encoding: self.encoding, sheet: self.sheet.clone() };
+        let options =
+            DraftOptions { encoding: self.encoding, sheet: self.sheet.clone(), templates: self.templates.clone() };
         let step = Step::new("reading files");
-        let text = trueup_ingest::mapping::draft(&self.files, &options).map_err(Failure::request)?;
+        let draft = trueup_ingest::mapping::draft(&self.files, &options).map_err(Failure::request)?;
         drop(step);
         let mut out = match &self.output {
             Some(path) => OutputWriter::create(path, &outputs)?,
             None => OutputWriter::stdout(),
         };
-        let written = out.write_all(text.as_bytes()).map_err(Failure::fault);
+        let written = out.write_all(draft.text.as_bytes()).map_err(Failure::fault);
         out.finish(written)?;
         out.keep()?;
+        for known in &draft.known_exports {
+            notice::note(format_args!("`{}` is {}", known.file.display(), known.export));
+        }
         if let Some(path) = &self.output {
-            let questions = match open_questions(&text) {
+            let questions = match draft.open_questions {
                 0 => "no question is open".to_owned(),
                 1 => "1 question is open".to_owned(),
                 count => format!("{count} questions are open"),
@@ -85,8 +98,9 @@ impl DraftCommand {
     }
 }
 
-/// Returns the number of open questions of a draft.
-fn open_questions(draft: &str) -> usize {
-    let draft: toml::Table = toml::from_str(draft).unwrap_or_default();
-    draft.get("open_questions").and_then(toml::Value::as_array).map_or(0, Vec::len)
+/// Returns the parser of a template's name, which lists the names.
+fn template_names() -> impl clap::builder::TypedValueParser<Value = Template> {
+    use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+    let value = |template: Template| PossibleValue::new(template.name()).help(template.product());
+    PossibleValuesParser::new(Template::all().map(value)).try_map(|name| name.parse::<Template>())
 }

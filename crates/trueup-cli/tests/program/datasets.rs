@@ -403,3 +403,25 @@ fn a_mapping_is_drafted_answered_and_ingested() {
     );
     assert!(workspace.run(&["mapping", "draft", "none.csv"]).failed(1).contains("none.csv"));
 }
+
+#[test]
+fn a_known_export_is_named_and_a_template_says_what_a_file_lacks() {
+    let workspace = Workspace::new();
+    workspace.write("ads.csv", "Campaign report\nDay,Campaign,Cost,Impr.\n2025-01-03,Drains,$5.00,\"1,204\"\n");
+    workspace.write("other.csv", "Campaign,Cost\nDrains,5\n");
+    let note = "`ads.csv` is a campaign report by day of Google Ads (template `google-ads`, recognized by its columns `Campaign`, `Cost`, \
+                `Impr.`)\n";
+    let drafted = workspace.change(&["mapping", "draft", "ads.csv", "-o", "ads.toml"]);
+    assert_eq!(drafted, format!("{note}wrote `ads.toml`, in which 1 question is open\n"));
+    // In a pipe, the draft alone is on stdout.
+    let run = workspace.run(&["mapping", "draft", "--template", "google-ads", "ads.csv"]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, note));
+    assert_eq!(run.stdout, std::fs::read_to_string(workspace.path("ads.toml")).unwrap());
+    let refusal = workspace.run(&["mapping", "draft", "--template", "google-ads", "other.csv"]).failed(1);
+    assert!(
+        refusal.contains("this file has no column `Day` or `Date`; in Google Ads, choose Segment, Time, Day"),
+        "{refusal}"
+    );
+    let unknown = workspace.run(&["mapping", "draft", "--template", "google", "ads.csv"]).failed(2);
+    assert!(unknown.contains("google-ads, meta, callrail"), "{unknown}");
+}

@@ -97,7 +97,8 @@ impl MappingFile {
             }
         }
         let plain: Vec<&str> = names.iter().filter_map(|name| Some(name.split_once('.')?.1)).collect();
-        names.extend(plain);
+        // What follows the dot of `Impr.` is no name; blank cells of a row would fit it.
+        names.extend(plain.into_iter().filter(|name| !name.is_empty()));
         names
     }
 }

@@ -3,6 +3,7 @@
 //! ```text
 //! draft              a commented mapping file                                   draft.rs
 //!   FileSample       the columns of a file, and values of its first rows        draft/sample.rs
+//!   Recognition      which export of a known product a file is                  draft/export.rs
 //!   FileKind         what the rows of the file are                              draft/kind.rs
 //!     names          what names of columns and stages mean                      draft/names.rs
 //!     formats        the formats of dates and amounts that fit the values       draft/formats.rs
@@ -10,6 +11,7 @@
 //!     DraftText      lines of TOML, and questions                               draft/text.rs
 //! ```
 
+mod export;
 mod formats;
 mod kind;
 mod names;
@@ -21,11 +23,14 @@ use crate::IngestError;
 use crate::TextEncoding;
 use crate::error::FileFault;
 use crate::given::is_stream;
+use crate::mapping::known_exports::Template;
 use crate::source::{Input, file_name, unpacked_name};
+use export::{FoundExport, Recognition, RowCondition, RowTest, recognitions};
 use kind::{FileKind, kinds};
 use sample::FileSample;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use table::{DraftInput, Drafted, TableDraft};
+use table::{DraftInput, Drafted, TOTALS, TableDraft};
 use text::{DraftText, key, on_one_line, quoted};
 use trueup_core::dataset::is_url;
 
@@ -37,18 +42,43 @@ pub struct DraftOptions {
     pub encoding: Option<TextEncoding>,
     /// The sheet of XLSX files; the first one if absent.
     pub sheet: Option<String>,
+    /// The templates to start from, besides those of the exports that the draft recognizes. Each must fit a file.
+    pub templates: Vec<Template>,
+}
+
+/// A draft of a mapping.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MappingDraft {
+    /// The mapping, as text to be edited.
+    pub text: String,
+    /// The number of its open questions.
+    pub open_questions: usize,
+    /// The files that were taken for exports of known products.
+    pub known_exports: Vec<KnownFile>,
+}
+
+/// A file that is an export of a known product.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownFile {
+    /// The file as it was given.
+    pub file: PathBuf,
+    /// What it was taken for and by what, such as ``a call log of CallRail (template `callrail`, recognized by its
+    /// columns `Call Status`, `Tracking Number`, `Start Time`)``.
+    pub export: String,
 }
 
 /// Drafts a mapping of some files, as text to be edited.
 ///
-/// Each file becomes an input. Its columns are recognized by their names and by the values of its first rows, which
-/// also decide the formats of dates and amounts, the stages of events, and which files are joined. A comment says why.
-/// What names and values leave open, such as whether `01/02/2026` is in January or in February, is a question in a
-/// comment: the draft does not load until its questions are answered.
+/// Each file becomes an input. Exports of known products, which have a [`Template`], are recognized by their headers.
+/// The columns of other files are recognized by their names and by the values of the first rows, which also decide the
+/// formats of dates and amounts, the stages of events, and which files are joined. A comment says why. What names and
+/// values leave open, such as whether `01/02/2026` is in January or in February, is a question in a comment: the draft
+/// does not load until its questions are answered.
 ///
 /// # Errors
 /// A file cannot be read, is a pipe or a URL, is not in its format, has no row but malformed ones, lacks the sheet, is
-/// given twice, or has the name of another.
+/// given twice, has the name of another, or lacks a column of a template that was asked for; or no file fits such a
+/// template.
 ///
 /// # Examples
 /// ```
@@ -58,30 +88,50 @@ pub struct DraftOptions {
 /// let jobs = dir.path().join("jobs.csv");
 /// std::fs::write(&jobs, "id,called,sold_on,sale\n7,2025-01-31,2025-02-03,1800\n")?;
 /// let draft = trueup_ingest::mapping::draft(&[jobs], &DraftOptions::default())?;
-/// assert!(draft.contains("sold = { date = \"sold_on\", total = \"sale\" }"));
-/// assert!(draft.contains("QUESTION 1: no column is certainly the key of the account"));
+/// assert!(draft.text.contains("sold = { date = \"sold_on\", total = \"sale\" }"));
+/// assert!(draft.text.contains("QUESTION 1: no column is certainly the key of the account"));
+/// assert_eq!(draft.open_questions, 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn draft(files: &[PathBuf], options: &DraftOptions) -> Result<String, IngestError> {
+pub fn draft(files: &[PathBuf], options: &DraftOptions) -> Result<MappingDraft, IngestError> {
     let given: Vec<Input> = files.iter().map(|file| Input::given(file)).collect();
     given.iter().try_for_each(check_place)?;
     super::check_distinct(&given)?;
     check_names(&given)?;
-    let samples: Vec<FileSample> =
+    let mut samples: Vec<FileSample> =
         files.iter().map(|file| FileSample::read(file, options)).collect::<Result<_, _>>()?;
+    let recognitions =
+        recognitions(&samples, &options.templates).map_err(|(at, reason)| FileFault::Refused(reason).at(&files[at]))?;
+    for (sample, found) in samples.iter_mut().zip(recognitions.iter().map(Recognition::found)) {
+        if let Some(found) = found {
+            keep_rows_of_use(sample, found)?;
+        }
+    }
     let inputs: Vec<DraftInput<'_>> = name_inputs(&samples);
-    let kinds = kinds(&samples);
+    let kinds = kinds(&samples, &recognitions);
     let mut text = DraftText::default();
-    for input in &inputs {
-        write_input(&mut text, input);
+    for (input, recognition) in inputs.iter().zip(&recognitions) {
+        write_input(&mut text, input, recognition.found());
     }
     let mut drafted = Drafted::default();
-    for (at, (input, kind)) in inputs.iter().zip(&kinds).enumerate() {
+    for (at, ((input, kind), recognition)) in inputs.iter().zip(&kinds).zip(&recognitions).enumerate() {
         let joined: Vec<_> =
             kinds.iter().zip(&inputs).filter_map(|(kind, input)| Some((kind.join_to(at)?, input))).collect();
-        TableDraft::new(input, &joined, &mut text).write(kind, &mut drafted);
+        TableDraft::new(input, &joined, &mut text).write(kind, recognition, &mut drafted)?;
     }
-    let Drafted { mut copied, has_unknown_account, .. } = drafted;
+    let Drafted { mut copied, has_unknown_account, of_exports, identified_by, .. } = drafted;
+    if identified_by.iter().any(|(key, _)| *key != identified_by[0].0) {
+        let keys: Vec<String> = identified_by.iter().map(|(key, file)| format!("{} by {key}", quoted(file))).collect();
+        text.comment(&format!(
+            "These files identify customers in different ways: {}. One person is then a customer of each way, and no lead becomes \
+             revenue across them.",
+            keys.join(", ")
+        ));
+        text.line("");
+    }
+    // What the events of one export have, and those of another lack.
+    let all: BTreeSet<&String> = of_exports.iter().flatten().collect();
+    copied.extend(all.into_iter().filter(|name| of_exports.iter().any(|own| !own.contains(*name))).cloned());
     if !copied.is_empty() {
         text.comment("These columns are empty on some events. To give every event the values of its customer's first conversion, remove the `#`s:");
         copied.sort_unstable();
@@ -102,7 +152,34 @@ pub fn draft(files: &[PathBuf], options: &DraftOptions) -> Result<String, Ingest
          #   trueup ingest {} --mapping THIS_FILE --into DATASET\n",
         names.join(" ")
     );
-    Ok(text.finish(&head))
+    let known = samples.iter().zip(&recognitions).filter_map(|(sample, recognition)| {
+        Some(KnownFile { file: sample.path.clone(), export: recognition.found()?.sentence() })
+    });
+    let (known_exports, open_questions) = (known.collect(), text.questions());
+    Ok(MappingDraft { text: text.finish(&head), open_questions, known_exports })
+}
+
+/// Keeps the sampled rows that the table of an export is made of.
+fn keep_rows_of_use(sample: &mut FileSample, found: &FoundExport) -> Result<(), IngestError> {
+    let mut conditions = Vec::new();
+    for (of_export, stays) in [(&found.export.only, true), (&found.export.unless, false)] {
+        let resolved = found.conditions(of_export, sample).into_iter();
+        conditions.extend(resolved.map(|(column, values)| RowCondition {
+            column,
+            test: RowTest::OneOf(values),
+            stays,
+        }));
+    }
+    let first = sample.columns.first().filter(|_| found.export.has_totals).map(|column| column.name.clone());
+    if let (Some(column), Ok(begins)) = (first, regex::Regex::new(&totals_pattern())) {
+        conditions.push(RowCondition { column, test: RowTest::Matches(begins), stays: false });
+    }
+    sample.keep_rows(&conditions, &found.export.empty)
+}
+
+/// Returns the expression that the first cell of a row of totals matches.
+fn totals_pattern() -> String {
+    format!("^{}", TOTALS.1)
 }
 
 /// Refuses a URL, and a pipe: a sample is read in several passes, and the second would wait forever.
@@ -160,7 +237,7 @@ fn name_inputs(samples: &[FileSample]) -> Vec<DraftInput<'_>> {
     inputs
 }
 
-fn write_input(text: &mut DraftText, DraftInput { name, sample }: &DraftInput<'_>) {
+fn write_input(text: &mut DraftText, DraftInput { name, sample }: &DraftInput<'_>, found: Option<&FoundExport>) {
     let rows = match (sample.is_whole, sample.rows) {
         (true, 1) => "The only row was".to_owned(),
         (false, 1) => "The first row was".to_owned(),
@@ -168,6 +245,9 @@ fn write_input(text: &mut DraftText, DraftInput { name, sample }: &DraftInput<'_
         (false, rows) => format!("The first {rows} rows were"),
     };
     text.comment(&format!("{rows} read for this draft."));
+    if let Some(found) = found {
+        text.comment(&format!("This is {}.", found.sentence()));
+    }
     text.line(&format!("[input.{}]", key(name)));
     text.line(&format!("file = {}", quoted(&sample.file_name)));
     if let Some(format) = sample.format {
@@ -182,10 +262,17 @@ fn write_input(text: &mut DraftText, DraftInput { name, sample }: &DraftInput<'_
     if let Some(sheet) = &sample.sheet {
         text.line(&format!("sheet = {}", quoted(sheet)));
     }
-    if let Some(line) = sample.header_row {
-        text.noted(&format!("header_row = {line}"), "the lines before it are titles");
+    match (sample.header_row, found.map(|found| &found.known_by[..])) {
+        (None, _) => {}
+        (Some(_), Some(names @ [_, ..])) => {
+            let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
+            text.noted(&format!("header_row = [{}]", names.join(", ")), "the lines before it are titles");
+        }
+        (Some(line), _) => text.noted(&format!("header_row = {line}"), "the lines before it are titles"),
     }
-    if let Some(first) = sample.short_rows.first() {
+    if found.is_some_and(|found| found.export.has_footer) {
+        text.noted("short_rows = \"skip\"", "lines below the last row");
+    } else if let Some(first) = sample.short_rows.first() {
         let rows = match sample.short_rows.len() {
             1 => format!("{first} has"),
             rows => format!("{rows} rows, of which the first is {first}, have"),
@@ -193,13 +280,23 @@ fn write_input(text: &mut DraftText, DraftInput { name, sample }: &DraftInput<'_
         let question = format!("{rows} fewer cells than the header. Are such lines no rows, as below the last one?");
         text.question(&question, &[("short_rows = \"skip\"".to_owned(), "they are left out".to_owned())]);
     }
+    let of_export = found.map_or(&[][..], |found| &found.export.empty);
+    let mut empty: Vec<String> = of_export.iter().map(|cell| quoted(cell)).collect();
+    if sample.cell_errors.is_empty() && !empty.is_empty() {
+        text.line(&format!("empty = [{}]", empty.join(", ")));
+    }
     if !sample.cell_errors.is_empty() {
         let errors: Vec<String> = sample.cell_errors.iter().map(|error| quoted(error)).collect();
+        empty.extend(errors.iter().cloned());
         let question = format!(
             "cells hold the errors {}. Do they mean no value? The ingest refuses other errors.",
             errors.join(", ")
         );
-        text.question(&question, &[(format!("empty = [{}]", errors.join(", ")), String::new())]);
+        text.question(&question, &[(format!("empty = [{}]", empty.join(", ")), String::new())]);
+    }
+    if let (Some(first), true) = (sample.columns.first(), found.is_some_and(|found| found.export.has_totals)) {
+        let (name, pattern) = (key(TOTALS.0), quoted(&totals_pattern()));
+        text.line(&format!("compute = {{ {name} = {{ column = {}, extract = {pattern} }} }}", quoted(&first.name)));
     }
     for column in &sample.unreadable {
         text.comment(&format!("The column {} cannot be used: it holds arrays, objects or bytes.", quoted(column)));

@@ -352,7 +352,7 @@ fn is_named(pattern: &str, file: &Path) -> bool {
 
 /// Returns whether a file name matches a pattern: `*` matches any characters, `?` matches one, and any other character
 /// itself.
-fn is_match(pattern: &str, name: &str) -> bool {
+pub(super) fn is_match(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     let (mut p, mut n) = (0, 0);
     // The position of the last `*`, and how many characters of the name lie before what follows it.

@@ -20,7 +20,7 @@ fn drafted(files: &[(&str, &str)]) -> String {
             path
         })
         .collect();
-    draft(&paths, &DraftOptions::default()).unwrap()
+    draft(&paths, &DraftOptions::default()).unwrap().text
 }
 
 /// Answers questions of a draft: removes the `#` of each line that begins with one of the answers, and the list of open
@@ -414,9 +414,10 @@ fn files_are_drafted_as_they_are_to_be_read() {
     let foreign = |name: &str| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata/foreign").join(name);
     let refusal = draft(&[foreign("windows-1252.csv")], &DraftOptions::default()).unwrap_err().to_string();
     assert!(refusal.ends_with("say `--encoding windows-1252`"), "{refusal}");
-    let options = DraftOptions { encoding: Some("latin1".parse().unwrap()), sheet: Some("Jobs".to_owned()) };
+    let (encoding, sheet) = (Some("latin1".parse().unwrap()), Some("Jobs".to_owned()));
+    let options = DraftOptions { encoding, sheet, ..DraftOptions::default() };
     let files = [foreign("windows-1252.csv"), foreign("events.xlsx"), foreign("zstd.parquet")];
-    let drafted = draft(&files, &options).unwrap();
+    let drafted = draft(&files, &options).unwrap().text;
     for input in [
         "[input.windows-1252]\nfile = \"windows-1252.csv\"\nencoding = \"windows-1252\"\n\n",
         "[input.events]\nfile = \"events.xlsx\"\nsheet = \"Jobs\"\n",
@@ -431,7 +432,7 @@ fn files_are_drafted_as_they_are_to_be_read() {
 #[test]
 fn errors_in_the_cells_of_a_sheet_are_asked_about() {
     let jobs = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata/foreign/jobs.xlsx");
-    let drafted = draft(std::slice::from_ref(&jobs), &DraftOptions::default()).unwrap();
+    let drafted = draft(std::slice::from_ref(&jobs), &DraftOptions::default()).unwrap().text;
     assert!(
         drafted.contains(
             "# QUESTION 1: cells hold the errors \"#N/A\". Do they mean no value? The ingest refuses other errors.\n\
@@ -532,7 +533,7 @@ fn times_in_a_time_zone_are_drafted() {
     let mut writer = ArrowWriter::try_new(File::create(&path).unwrap(), rows.schema(), None).unwrap();
     writer.write(&rows).unwrap();
     writer.close().unwrap();
-    let draft = draft(&[path], &DraftOptions::default()).unwrap();
+    let draft = draft(&[path], &DraftOptions::default()).unwrap().text;
     let line = "dateTime = \"date\"  # fits every sampled value, such as `2026-01-02T10:00:00Z`";
     assert!(draft.contains(line), "{draft}");
 }

@@ -13,6 +13,7 @@ mod formats;
 mod given;
 mod ingested;
 mod joins;
+mod known_exports;
 mod memory;
 mod merged;
 mod periods;

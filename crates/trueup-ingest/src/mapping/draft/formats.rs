@@ -8,6 +8,7 @@ use arrow_schema::DataType;
 use trueup_core::Day;
 
 /// How a column of dates or times may be written.
+#[derive(Clone)]
 pub(super) struct DateForm {
     /// The ways to read the values. Several if more than one format fits, such as day before month and month before
     /// day.
@@ -16,11 +17,22 @@ pub(super) struct DateForm {
 }
 
 /// A way to read dates or times.
+#[derive(Clone)]
 pub(super) struct DateReading {
     /// The format; `None` if the values can be read without the key `format`.
     pub(super) format: Option<String>,
     /// The values that do not fit.
     pub(super) misfits: Vec<String>,
+}
+
+impl DateReading {
+    /// Returns whether days come before months; `None` if the format has no number of the month, or begins with the
+    /// year.
+    fn is_day_first(&self) -> Option<bool> {
+        let format = self.format.as_deref()?;
+        let (day, month) = (format.find("%d")?, format.find("%m")?);
+        (!format.starts_with("%Y")).then_some(day < month)
+    }
 }
 
 /// The share of a column's distinct values that need not fit: one of this many. In a smaller column all have to.
@@ -136,6 +148,27 @@ impl DateForm {
     /// Returns the form without a format.
     fn plain(clock: Clock, misfits: Vec<String>) -> Self {
         Self { readings: vec![DateReading { format: None, misfits }], clock }
+    }
+
+    /// Returns whether days come before months, if the values show it: of `31/01/2026` they do.
+    pub(super) fn decided_order(&self) -> Option<bool> {
+        let [only] = &self.readings[..] else { return None };
+        only.is_day_first()
+    }
+
+    /// Returns the form as that of a column of which no value is known.
+    pub(super) fn without_misfits(mut self) -> Self {
+        self.readings.iter_mut().for_each(|reading| reading.misfits.clear());
+        self
+    }
+
+    /// Returns the form without the readings that have days and months in the other order, if one is left.
+    pub(super) fn in_order(mut self, is_day_first: bool) -> Self {
+        let fits = |reading: &DateReading| reading.is_day_first().is_none_or(|order| order == is_day_first);
+        if self.readings.iter().any(fits) {
+            self.readings.retain(fits);
+        }
+        self
     }
 
     /// Returns the first value of the column that fits every format.

@@ -1,5 +1,6 @@
 //! What the rows of a file are: events, spend, or rows that are joined to those of another file.
 
+use super::export::Recognition;
 use super::formats::{AmountForm, DateForm};
 use super::names::{is_former, rank, stages_of};
 use super::sample::{ColumnSample, FileSample};
@@ -15,6 +16,8 @@ pub(super) enum FileKind {
     Customers,
     /// Each row is the spend of a day.
     Spend,
+    /// An export of a known product.
+    Export,
     /// Its rows are joined to those of another file.
     Joined(JoinKey),
     Unknown,
@@ -32,9 +35,13 @@ pub(super) struct JoinKey {
     pub(super) unmatched: usize,
 }
 
-/// Returns the kind of each file.
-pub(super) fn kinds(samples: &[FileSample]) -> Vec<FileKind> {
-    let mut kinds: Vec<FileKind> = samples.iter().map(own_kind).collect();
+/// Returns the kind of each file, given what is known of them.
+pub(super) fn kinds(samples: &[FileSample], recognitions: &[Recognition]) -> Vec<FileKind> {
+    let kind = |(sample, recognition): (&FileSample, &Recognition)| match recognition {
+        Recognition::Found(_) => FileKind::Export,
+        Recognition::Lacking(_) | Recognition::None => own_kind(sample),
+    };
+    let mut kinds: Vec<FileKind> = samples.iter().zip(recognitions).map(kind).collect();
     for at in 0..samples.len() {
         if matches!(kinds[at], FileKind::Unknown) {
             let others =

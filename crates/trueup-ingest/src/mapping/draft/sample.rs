@@ -1,6 +1,7 @@
 //! The beginning of a file: its columns, and the values that the first rows have in each.
 
 use super::DraftOptions;
+use super::export::{RowCondition, is_known, known_names};
 use crate::IngestError;
 use crate::TextEncoding;
 use crate::error::{ErrorContext, FileFault, InputLocation, RowFault, Rule, with_utc_offset};
@@ -9,8 +10,9 @@ use crate::source::{
     DecodedBatch, FileFormat, HeaderRow, Input, InputReader, ReadLimits, ReadOptions, Setting, file_name,
 };
 use crate::table::Table;
-use arrow_array::RecordBatch;
+use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
+use arrow_select::filter::filter_record_batch;
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -42,6 +44,7 @@ pub(super) struct FileSample {
     pub(super) rows: usize,
     /// Whether the sample is the whole file.
     pub(super) is_whole: bool,
+    batches: Vec<RecordBatch>,
 }
 
 /// The sample of a column.
@@ -73,23 +76,37 @@ impl FileSample {
     pub(super) fn read(path: &Path, given: &DraftOptions) -> Result<Self, IngestError> {
         let files = Files::default();
         let limits = ReadLimits { rows: MAX_ROWS, ..ReadLimits::default() };
-        let DraftOptions { encoding, sheet } = given.clone();
+        let DraftOptions { encoding, sheet, templates: _ } = given.clone();
         let mut options = ReadOptions { encoding, sheet, ..ReadOptions::default() };
         let open = |options: ReadOptions| Input { options: Arc::new(options), ..Input::given(path) };
         let columns = |separator: Option<u8>, header_row: Option<HeaderRow>| {
             let input = open(ReadOptions { separator, header_row, ..options.clone() });
             InputReader::open(&files, &input, limits).and_then(|reader| reader.all_columns(limits))
         };
-        let mut found = (None, None, columns(None, None));
-        if found.2.as_ref().map_or(true, |schema| schema.fields().len() < 2) {
-            // A header on the first line comes before one below title lines.
-            let separators = || [None].into_iter().chain(SEPARATORS.map(Some));
-            let ways = separators().map(|separator| (separator, None));
-            let ways = ways.chain(separators().map(|separator| (separator, Some(HeaderRow::Widest))));
-            let others = ways.map(|(separator, row)| (separator, row.clone(), columns(separator, row)));
-            let fits =
-                |(.., schema): &(_, _, Result<SchemaRef, _>)| schema.as_ref().is_ok_and(|it| it.fields().len() > 1);
-            found = others.into_iter().find(fits).unwrap_or(found);
+        type Way = (Option<u8>, Option<HeaderRow>, Result<SchemaRef, IngestError>);
+        let ways = |row: Option<HeaderRow>| {
+            let separators = [None].into_iter().chain(SEPARATORS.map(Some));
+            separators.map(move |separator| (separator, row.clone()))
+        };
+        let tried =
+            |(separator, row): (Option<u8>, Option<HeaderRow>)| (separator, row.clone(), columns(separator, row));
+        let is_export = |(.., schema): &Way| {
+            let names =
+                |schema: &SchemaRef| is_known(&schema.fields().iter().map(|it| it.name().as_str()).collect::<Vec<_>>());
+            schema.as_ref().is_ok_and(names)
+        };
+        let mut found = tried((None, None));
+        if !is_export(&found) {
+            // The title lines of a known export may look like a header.
+            let known = || Some(HeaderRow::Fitting(Arc::new(known_names())));
+            let export = ways(None).skip(1).chain(ways(known())).map(tried).find(is_export);
+            if let Some(export) = export {
+                found = export;
+            } else if found.2.as_ref().map_or(true, |schema| schema.fields().len() < 2) {
+                // A header on the first line comes before one below title lines.
+                let fits = |(.., schema): &Way| schema.as_ref().is_ok_and(|it| it.fields().len() > 1);
+                found = ways(None).chain(ways(Some(HeaderRow::Widest))).map(tried).find(fits).unwrap_or(found);
+            }
         }
         let schema = found.2?;
         (options.separator, options.header_row) = (found.0, found.1);
@@ -139,12 +156,58 @@ impl FileSample {
             rows: batches.iter().map(|batch| batch.batch.num_rows()).sum(),
             is_whole,
             unreadable,
+            batches: batches.into_iter().map(|batch| batch.batch).collect(),
         };
-        sample.add_columns(&schema, &batches).doing("sample a file")?;
+        sample.add_columns(&schema).doing("sample a file")?;
         Ok(sample)
     }
 
-    fn add_columns(&mut self, schema: &Schema, batches: &[DecodedBatch]) -> Result<(), ArrowError> {
+    /// Keeps the rows that meet all conditions, and takes the cells `empty` for no value.
+    pub(super) fn keep_rows(&mut self, conditions: &[RowCondition], empty: &[String]) -> Result<(), IngestError> {
+        let keep = |batch: &RecordBatch| {
+            let mut stays = vec![true; batch.num_rows()];
+            for RowCondition { column, test, stays: passing_stays } in conditions {
+                let texts = texts_of(batch, column)?;
+                for (row, stays) in stays.iter_mut().enumerate() {
+                    let text = texts.trimmed(row).filter(|text| !is_empty(text, empty)).unwrap_or_default();
+                    *stays &= test.passes(text) == *passing_stays;
+                }
+            }
+            filter_record_batch(batch, &BooleanArray::from(stays))
+        };
+        let kept = |batches: &[RecordBatch]| batches.iter().map(keep).collect::<Result<Vec<_>, _>>();
+        self.batches = kept(&self.batches).doing("sample a file")?;
+        for column in &mut self.columns {
+            *column = ColumnSample::new(&column.name, column.data_type.clone(), self.batches.iter(), empty)
+                .doing("sample a file")?;
+        }
+        Ok(())
+    }
+
+    /// Returns whether an id that is made of the values of some columns stands for one row each. Rows that are equal
+    /// in every column count as one. `id` makes the id of the values; a row without an id does not count.
+    pub(super) fn is_id(&self, columns: &[&str], id: &dyn Fn(&[&str]) -> Option<String>) -> Result<bool, IngestError> {
+        let mut rows: HashMap<String, String> = HashMap::new();
+        for batch in &self.batches {
+            let texts = |names: &[&str]| names.iter().map(|name| texts_of(batch, name)).collect::<Result<Vec<_>, _>>();
+            let of_id = texts(columns).doing("sample a file")?;
+            let names: Vec<&str> = self.columns.iter().map(|column| column.name.as_str()).collect();
+            let all = texts(&names).doing("sample a file")?;
+            for row in 0..batch.num_rows() {
+                let values: Vec<&str> = of_id.iter().map(|texts| texts.trimmed(row).unwrap_or_default()).collect();
+                let Some(id) = id(&values) else { continue };
+                let whole: Vec<&str> = all.iter().map(|texts| texts.get(row).unwrap_or_default()).collect();
+                let whole = whole.join("\u{1f}");
+                if rows.get(&id).is_some_and(|other| *other != whole) {
+                    return Ok(false);
+                }
+                rows.insert(id, whole);
+            }
+        }
+        Ok(true)
+    }
+
+    fn add_columns(&mut self, schema: &Schema) -> Result<(), ArrowError> {
         for field in schema.fields() {
             let data_type = match field.data_type() {
                 DataType::Dictionary(_, values) => values.as_ref().clone(),
@@ -158,8 +221,7 @@ impl FileSample {
                 }
                 continue;
             }
-            let batches = batches.iter().map(|batch| &batch.batch);
-            self.columns.push(ColumnSample::new(field.name(), data_type, batches)?);
+            self.columns.push(ColumnSample::new(field.name(), data_type, self.batches.iter(), &[])?);
         }
         Ok(())
     }
@@ -196,20 +258,31 @@ fn first_rows(files: &Files, input: &Input, limits: ReadLimits) -> Result<(Vec<D
     Ok((batches, true))
 }
 
+/// Returns the texts of a column of a batch.
+fn texts_of(batch: &RecordBatch, name: &str) -> Result<StringCells, ArrowError> {
+    // Arrow cannot show a time in a named time zone.
+    StringCells::of(batch.column_by_name(name).map(with_utc_offset).as_ref())
+}
+
+/// Returns whether a text without blanks at its ends is one of the cells that mean no value.
+fn is_empty(text: &str, empty: &[String]) -> bool {
+    empty.iter().any(|empty| empty.trim() == text)
+}
+
 impl ColumnSample {
     fn new<'b>(
         name: &str,
         data_type: DataType,
         batches: impl Iterator<Item = &'b RecordBatch>,
+        empty: &[String],
     ) -> Result<Self, ArrowError> {
         let mut sample =
             Self { name: name.to_owned(), data_type, values: Vec::new(), has_more: false, empty: 0, filled: 0 };
         let mut places: HashMap<String, usize> = HashMap::new();
         for batch in batches {
-            // Arrow cannot show a time in a named time zone.
-            let texts = StringCells::of(batch.column_by_name(name).map(with_utc_offset).as_ref())?;
+            let texts = texts_of(batch, name)?;
             for row in 0..batch.num_rows() {
-                let Some(text) = texts.trimmed(row) else {
+                let Some(text) = texts.trimmed(row).filter(|text| !is_empty(text, empty)) else {
                     sample.empty += 1;
                     continue;
                 };

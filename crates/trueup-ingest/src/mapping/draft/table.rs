@@ -1,14 +1,17 @@
 //! Drafts the table that the rows of a file become. The dimensions that events and spend share are in `dimensions`, the
-//! stages of events in `stages`.
+//! stages of events in `stages`, and the tables of exports of known products in `export`.
 
 mod dimensions;
+mod export;
 mod stages;
 
+use super::export::Recognition;
 use super::formats::{AmountForm, Clock, DateForm, fitting};
 use super::kind::{FileKind, JoinKey};
 use super::names::{ACCOUNT_LIKE, is_amount_name, plain, rank};
 use super::sample::{ColumnSample, FileSample};
 use super::text::{DraftText, SourceDraft, amount_sources, date_sources, key, quoted, source};
+use crate::IngestError;
 use dimensions::Dimension;
 use std::collections::BTreeSet;
 
@@ -19,8 +22,14 @@ pub(super) struct Drafted<'a> {
     pub(super) copied: Vec<String>,
     /// Whether a table has no column that is certainly the account.
     pub(super) has_unknown_account: bool,
+    /// The dimensions of each table of events of a known export.
+    pub(super) of_exports: Vec<BTreeSet<String>>,
+    /// What identifies the customers of each known export, with the name of its file.
+    pub(super) identified_by: Vec<(&'static str, &'a str)>,
     dimensions: Vec<Dimension<'a>>,
 }
+
+pub(super) use export::TOTALS;
 
 /// The rows without a value that a column of ids may have: one of this many.
 const ROWS_PER_GAP: usize = 10;
@@ -55,8 +64,21 @@ impl<'a, 'd> TableDraft<'a, 'd> {
     }
 
     /// Writes the table, and notes in `drafted` what other tables need to know.
-    pub(super) fn write(mut self, kind: &FileKind, drafted: &mut Drafted<'a>) {
+    pub(super) fn write(
+        mut self,
+        kind: &FileKind,
+        recognition: &Recognition,
+        drafted: &mut Drafted<'a>,
+    ) -> Result<(), IngestError> {
+        if let Recognition::Lacking(lacking) = recognition {
+            self.text.comment(&lacking.comment());
+        }
         match kind {
+            FileKind::Export => {
+                if let Some(found) = recognition.found() {
+                    self.export(found, drafted)?;
+                }
+            }
             FileKind::Events { stage } => {
                 self.used.extend(stage.clone());
                 self.begin("events", "each row is an event");
@@ -111,6 +133,7 @@ impl<'a, 'd> TableDraft<'a, 'd> {
             }
         }
         self.text.line("");
+        Ok(())
     }
 
     fn begin(&mut self, table: &str, why: &str) {
@@ -178,7 +201,13 @@ impl<'a, 'd> TableDraft<'a, 'd> {
             return self.text.noted(&line, &comment);
         }
         let looks_like = |column: &&ColumnSample| ACCOUNT_LIKE.contains(&plain(&column.name).as_str());
-        let own = self.sample.columns.iter().filter(looks_like);
+        let own: Vec<&ColumnSample> = self.sample.columns.iter().filter(looks_like).collect();
+        self.ask_account(&own, drafted);
+    }
+
+    /// Asks which column is the account, or whether none is. `own` are columns of this file that may be.
+    fn ask_account(&mut self, own: &[&ColumnSample], drafted: &mut Drafted<'a>) {
+        let own = own.iter();
         let mut answers: Vec<(String, String)> =
             own.map(|column| (format!("account = {}", quoted(&self.named(column))), column.examples())).collect();
         for (join, input) in self.joined {
@@ -280,7 +309,13 @@ impl<'a, 'd> TableDraft<'a, 'd> {
             }
             return self.text.question("several columns hold dates. Which is the date of the row?", &answers);
         }
-        let Some((column, form)) = dated.into_iter().next() else { return };
+        if let Some((column, form)) = dated.into_iter().next() {
+            self.date_of(column, &form, has_times);
+        }
+    }
+
+    /// Writes `date`, and `dateTime` if the table has times, of a column that has this form.
+    fn date_of(&mut self, column: &ColumnSample, form: &DateForm, has_times: bool) {
         let name = self.named(column);
         self.used.insert(column.name.clone());
         let example = form.example(column);
@@ -290,7 +325,7 @@ impl<'a, 'd> TableDraft<'a, 'd> {
             ("", column.examples())
         };
         if form.clock != Clock::Zoned {
-            let sources = date_sources(&name, &form, example, None);
+            let sources = date_sources(&name, form, example, None);
             let question = format!("which format do the dates of {} have?{fits}", quoted(&column.name));
             self.text.choice("date", &sources, &question, &comment);
         }
@@ -304,12 +339,12 @@ impl<'a, 'd> TableDraft<'a, 'd> {
                 self.text.question(&question, &[("date = \"...\"".to_owned(), String::new())]);
             }
             Clock::Zoned => {
-                let sources = date_sources(&name, &form, example, None);
+                let sources = date_sources(&name, form, example, None);
                 let question = format!("which format do the times of {} have?{fits}", quoted(&column.name));
                 self.text.choice("dateTime", &sources, &question, &comment);
             }
             Clock::Local if has_times => {
-                let sources = date_sources(&name, &form, example, Some("America/New_York"));
+                let sources = date_sources(&name, form, example, Some("America/New_York"));
                 let is_open = sources.len() > 1;
                 let answer = |found: &SourceDraft| {
                     let comment = if is_open { found.comment() } else { String::new() };

@@ -66,6 +66,11 @@ impl DraftText {
         }
     }
 
+    /// Returns the number of questions so far.
+    pub(super) const fn questions(&self) -> usize {
+        self.questions
+    }
+
     /// Returns the whole draft, with a head that says which questions are open.
     pub(super) fn finish(self, head: &str) -> String {
         let mut all = head.to_owned();

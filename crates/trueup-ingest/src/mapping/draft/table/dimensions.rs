@@ -7,18 +7,50 @@ use hashbrown::HashSet;
 
 /// A dimension of events or of spend.
 pub(super) struct Dimension<'a> {
-    name: &'static str,
+    name: String,
     is_spend: bool,
     /// The name of the file.
     file: &'a str,
-    column: &'a ColumnSample,
+    source: DimensionSource<'a>,
 }
 
-impl Dimension<'_> {
-    /// Returns whether this dimension and `column` both have values, and have none in common.
-    fn has_other_values(&self, column: &ColumnSample) -> bool {
-        let known: HashSet<&str> = self.column.texts().collect();
-        column.filled > 0 && !known.is_empty() && column.texts().all(|text| !known.contains(text))
+/// Where the values of a dimension come from.
+#[derive(Clone, Copy)]
+pub(super) enum DimensionSource<'a> {
+    Column(&'a ColumnSample),
+    /// Every row has this value.
+    Constant(&'static str),
+}
+
+impl<'a> DimensionSource<'a> {
+    /// Returns the distinct values.
+    fn texts(&self) -> Vec<&'a str> {
+        match *self {
+            Self::Column(column) => column.texts().collect(),
+            Self::Constant(value) => vec![value],
+        }
+    }
+
+    /// Returns the name of the column, or the value of every row.
+    fn shown(&self) -> String {
+        match self {
+            Self::Column(column) => quoted(&column.name),
+            Self::Constant(_) => "the value of every row".to_owned(),
+        }
+    }
+
+    fn examples(&self) -> String {
+        match self {
+            Self::Column(column) => column.examples(),
+            Self::Constant(value) => format!("`{value}`"),
+        }
+    }
+
+    /// Returns whether this source and another one both have values, and have none in common.
+    fn has_other_values(&self, other: &DimensionSource<'_>) -> bool {
+        let known: HashSet<&str> = self.texts().into_iter().collect();
+        let others = other.texts();
+        !others.is_empty() && !known.is_empty() && others.iter().all(|text| !known.contains(text))
     }
 }
 
@@ -32,43 +64,70 @@ impl<'a> TableDraft<'a, '_> {
             if column.empty > 0 && column.filled > 0 {
                 partly_empty.push(name.to_owned());
             }
-            let line = format!("{name} = {}", quoted(&self.named(column)));
-            let has_other_values = |known: &&Dimension<'_>| {
-                known.name == name && known.is_spend != is_spend && known.has_other_values(column)
-            };
-            match drafted.dimensions.iter().find(has_other_values) {
-                Some(other) => self.other_values(name, column, other),
-                None => {
-                    let empty = match column.empty {
-                        0 => String::new(),
-                        rows => format!("; empty on {}", counted(rows)),
-                    };
-                    self.text.noted(&line, &format!("by its name; {}{empty}", column.examples()));
-                }
-            }
-            drafted.dimensions.push(Dimension { name, is_spend, file: &self.sample.file_name, column });
+            self.shared_dimension(name, DimensionSource::Column(column), drafted, is_spend);
         }
         partly_empty
     }
 
+    /// Writes a dimension that events and spend share.
+    pub(super) fn shared_dimension(
+        &mut self,
+        name: &str,
+        source: DimensionSource<'a>,
+        drafted: &mut Drafted<'a>,
+        is_spend: bool,
+    ) {
+        // One file of the other kind with a value in common is enough.
+        let mut others = drafted.dimensions.iter().filter(|it| it.name == name && it.is_spend != is_spend);
+        let other = others.clone().next().filter(|_| others.all(|it| it.source.has_other_values(&source)));
+        match (other, source) {
+            (Some(other), _) => self.other_values(name, source, other),
+            (None, DimensionSource::Constant(value)) => {
+                self.text.line(&format!("{name} = {{ value = {} }}", quoted(value)));
+            }
+            (None, DimensionSource::Column(column)) => {
+                let empty = match column.empty {
+                    0 => String::new(),
+                    rows => format!("; empty on {}", counted(rows)),
+                };
+                let line = format!("{name} = {}", quoted(&self.named(column)));
+                self.text.noted(&line, &format!("by its name; {}{empty}", column.examples()));
+            }
+        }
+        let file = &self.sample.file_name;
+        drafted.dimensions.push(Dimension { name: name.to_owned(), is_spend, file, source });
+    }
+
     /// Asks about a dimension that has no value in common with that of another table.
-    fn other_values(&mut self, name: &str, column: &ColumnSample, other: &Dimension<'_>) {
+    fn other_values(&mut self, name: &str, source: DimensionSource<'_>, other: &Dimension<'_>) {
         const LISTED: usize = 20;
         let question = format!(
             "{} and {} of {} have no value in common: {}, but {}. A row of a report has leads and spend only where the values are equal. \
              Which values mean the same?",
-            quoted(&column.name),
-            quoted(&other.column.name),
+            source.shown(),
+            other.source.shown(),
             quoted(other.file),
-            column.examples(),
-            other.column.examples()
+            source.examples(),
+            other.source.examples()
         );
-        let named = quoted(&self.named(column));
-        let map: Vec<String> = column.texts().take(LISTED).map(|text| format!("{} = \"...\"", quoted(text))).collect();
-        let answers = [
-            (format!("{name} = {{ column = {named}, map = {{ {} }} }}", map.join(", ")), String::new()),
-            (format!("{name} = {named}"), "none of them".to_owned()),
-        ];
+        let answers = match source {
+            DimensionSource::Column(column) => {
+                let named = quoted(&self.named(column));
+                let texts = column.texts().take(LISTED);
+                let map: Vec<String> = texts.map(|text| format!("{} = \"...\"", quoted(text))).collect();
+                let keeps = column.values.len() > LISTED || column.has_more;
+                let others = if keeps { ", unmapped = \"keep\"" } else { "" };
+                vec![
+                    (format!("{name} = {{ column = {named}, map = {{ {} }}{others} }}", map.join(", ")), String::new()),
+                    (format!("{name} = {named}"), "none of them".to_owned()),
+                ]
+            }
+            DimensionSource::Constant(value) => {
+                let line = |value: &str| format!("{name} = {{ value = {} }}", quoted(value));
+                let others = other.source.texts().into_iter().take(LISTED).map(|text| (line(text), String::new()));
+                others.chain([(line(value), "none of them".to_owned())]).collect()
+            }
+        };
         self.text.question(&question, &answers);
     }
 }
