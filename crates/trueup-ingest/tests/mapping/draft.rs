@@ -595,3 +595,86 @@ fn lines_that_are_no_rows_are_drafted() {
     assert!(draft.contains(question), "{draft}");
     assert!(draft.contains("[[spend]]") && draft.contains("adSpend = \"Cost\""), "{draft}");
 }
+
+/// The sum of the numbers of leads was once the revenue of a month.
+#[test]
+fn numbers_phones_and_ids_are_no_money() {
+    let header =
+        "Customer ID,Lead #,Lead created,Invoice No,Estimate ID,Closed on,Sold phone,Sold hours,Closed total,Sold on";
+    let draft = drafted(&[(
+        "jobs.csv",
+        &format!("{header}\n7,91953,2025-01-31,12,9,2025-02-10,3122620111,3,\"1,800.00\",2025-02-03\n"),
+    )]);
+    for line in [
+        "lead-originated = { date = \"Lead created\" }  # by the names of its columns",
+        "sold = { date = \"Sold on\" }  # by the names of its columns",
+        "closed = { date = \"Closed on\", total = { column = \"Closed total\", decimal_mark = \".\" } }  # by the names of its columns",
+    ] {
+        assert!(draft.contains(&format!("\n{line}\n")), "{line}\n{draft}");
+    }
+    // Neither a name nor a mark says whether these are amounts.
+    let open =
+        |value: &str| drafted(&[("jobs.csv", &format!("id,called,quoted,quote\n7,2025-01-31,2025-02-03,{value}\n"))]);
+    let draft = open("1800");
+    let question = "which is right for estimated?\n#estimated = { date = \"quoted\", total = \"quote\" }  # `1800`\n\
+                    #estimated = { date = \"quoted\" }  # if these are numbers, and no amounts\n";
+    assert!(draft.contains(question), "{draft}");
+    for value in ["$1800", "1800.50"] {
+        assert!(
+            open(value).contains("\nestimated = { date = \"quoted\", total = \"quote\" }  # by"),
+            "{}",
+            open(value)
+        );
+    }
+}
+
+/// `actions:lead` in a column of results is no stage.
+#[test]
+fn spend_next_to_clicks_is_spend_whatever_its_results_are_called() {
+    let rows = "2026-03-01,Drains,5,actions:lead,5.00,10\n2026-03-02,Brand,2,actions:lead,1.50,3\n";
+    let draft =
+        drafted(&[("ads.csv", &format!("Day,Campaign,Results,Result indicator,Amount spent,Link clicks\n{rows}"))]);
+    assert!(draft.contains("[[spend]]") && draft.contains("\nadSpend = \"Amount spent\""), "{draft}");
+}
+
+#[test]
+fn a_call_that_may_not_count_is_asked_about() {
+    let log =
+        "phone,date,status\n1,2026-03-01,Answered Call\n2,2026-03-02,Abandoned Call\n3,2026-03-02,Answered Call\n";
+    let draft = drafted(&[("calls.csv", log)]);
+    for line in
+        ["\"Answered Call\" = \"lead-originated\"  # 2 rows", "#\"Abandoned Call\" = \"lead-originated\"  # 1 row"]
+    {
+        assert!(draft.contains(&format!("\n{line}\n")), "{draft}");
+    }
+    assert!(draft.contains("some values are not certainly stages"), "{draft}");
+}
+
+#[test]
+fn what_identifies_a_customer_best_comes_first() {
+    let row = |at: usize, phone: &str| format!("Drain {at},{at}0.50,{phone},A-{at},City {at},2026-03-0{at},won\n");
+    let rows = [row(1, "312-1"), row(2, "312-2"), row(3, "Anonymous"), row(4, "Anonymous")].concat();
+    let draft = drafted(&[("log.csv", &format!("Title,Sale price,Phone,File #,City,Day,Status\n{rows}"))]);
+    let answers: Vec<&str> = draft.lines().filter_map(|line| line.strip_prefix("#opportunityId = ")).collect();
+    assert_eq!(
+        answers,
+        [
+            "\"Phone\"  # 3 distinct values such as `312-1`, `312-2`, `Anonymous`; `Anonymous` on 2 rows would be one customer",
+            "\"File #\"  # 4 distinct values such as `A-1`, `A-2`, `A-3`, ...",
+            "\"Title\"  # 4 distinct values such as `Drain 1`, `Drain 2`, `Drain 3`, ...; two people may have the same name",
+            "\"City\"  # 4 distinct values such as `City 1`, `City 2`, `City 3`, ...; two people may have the same name",
+        ]
+    );
+}
+
+/// Jobs whose number is `Job #` are customers with their last stage as much as deals are.
+#[test]
+fn jobs_with_their_last_status_are_a_question() {
+    let row = |at: usize| {
+        let status = if at.is_multiple_of(2) { "Completed" } else { "Canceled" };
+        format!("J{at},{at}/03/2026,{status},{}/03/2026\n", at + 10)
+    };
+    let rows: String = (10..21).map(row).collect();
+    let draft = drafted(&[("jobs.csv", &format!("Job #,Created,Status,Completed on\n{rows}"))]);
+    assert!(draft.contains("no two rows have the same \"Job #\", so that each row seems to be a customer"), "{draft}");
+}

@@ -62,15 +62,15 @@ fn own_kind(sample: &FileSample) -> FileKind {
         return FileKind::Unknown;
     }
     let stage = stage_column(sample);
-    let is_spend = |column: &ColumnSample| {
-        ["adSpend", "clicks", "impressions"].iter().any(|name| rank(name, &column.name).is_some())
-            && AmountForm::of(column).is_some()
-    };
-    match stage {
-        Some(stage) => FileKind::Events { stage: Some(stage.name.clone()) },
-        None if sample.columns.iter().any(is_spend) => FileKind::Spend,
-        None if dates.iter().any(|column| !stages_of(&column.name).is_empty()) => FileKind::Customers,
-        None => FileKind::Events { stage: None },
+    let is_of =
+        |column: &ColumnSample, name: &str| rank(name, &column.name).is_some() && AmountForm::of(column).is_some();
+    let has = |name: &&str| sample.columns.iter().any(|column| is_of(column, name));
+    // Spend next to clicks or impressions is spend, whatever a column of results such as `actions:lead` says.
+    match (stage, ["adSpend", "clicks", "impressions"].iter().filter(|name| has(name)).count()) {
+        (Some(stage), 0 | 1) => FileKind::Events { stage: Some(stage.name.clone()) },
+        (_, 1..) => FileKind::Spend,
+        (None, 0) if dates.iter().any(|column| !stages_of(&column.name).is_empty()) => FileKind::Customers,
+        (None, 0) => FileKind::Events { stage: None },
     }
 }
 

@@ -138,21 +138,73 @@ pub(super) fn rank(canonical: &str, name: &str) -> Option<usize> {
 }
 
 /// Returns whether a name says that its column holds spend, and not what something costs on average.
-fn is_spend_name(name: &str) -> bool {
+pub(super) fn is_spend_name(name: &str) -> bool {
     let words = words(name);
     let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
-    has(&["spend", "spent", "cost", "costs"]) && !has(&["per", "avg", "average", "date", "currency"])
+    has(&["spend", "spent", "cost", "costs"])
+        && !has(&["per", "avg", "average", "date", "currency"])
+        && !is_number_name(name)
 }
 
 /// Returns whether a name may be that of an amount.
 pub(super) fn is_amount_name(name: &str) -> bool {
     let says = |word: &String| AMOUNT_WORDS.contains(&word.as_str());
-    words(name).iter().any(says)
+    words(name).iter().any(says) && !is_number_name(name)
 }
 
 /// Words in names of amounts.
-const AMOUNT_WORDS: [&str; 10] =
-    ["amount", "total", "revenue", "value", "price", "paid", "sum", "sale", "sales", "budget"];
+const AMOUNT_WORDS: [&str; 11] =
+    ["amount", "total", "subtotal", "revenue", "value", "price", "paid", "sum", "sale", "sales", "budget"];
+
+/// Returns whether a name says that its column holds numbers that are no amounts, such as `Lead #`, `Invoice No` and
+/// `Total hours`.
+pub(super) fn is_number_name(name: &str) -> bool {
+    let words: Vec<String> = words(name).into_iter().filter(|word| !word.is_empty()).collect();
+    let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
+    is_id_name(name) || is_contact_name(name) || has(&QUANTITY_WORDS)
+}
+
+/// Words in names of numbers that count or measure something else than money.
+const QUANTITY_WORDS: [&str; 18] = [
+    "duration",
+    "seconds",
+    "sec",
+    "minutes",
+    "hours",
+    "days",
+    "age",
+    "count",
+    "qty",
+    "quantity",
+    "percent",
+    "percentage",
+    "probability",
+    "rating",
+    "score",
+    "zip",
+    "postal",
+    "postcode",
+];
+
+/// Returns whether a name says that its column holds ids or numbers of things.
+pub(super) fn is_id_name(name: &str) -> bool {
+    const ENDS: [&str; 9] = ["number", "no", "nr", "num", "id", "ids", "key", "code", "ref"];
+    let words: Vec<String> = words(name).into_iter().filter(|word| !word.is_empty()).collect();
+    name.trim_end().ends_with('#') || words.last().is_some_and(|last| ENDS.contains(&last.as_str()))
+}
+
+/// Returns whether a name says that its column holds phone numbers or addresses of mail.
+pub(super) fn is_contact_name(name: &str) -> bool {
+    const CONTACT: [&str; 9] = ["phone", "phones", "telephone", "tel", "mobile", "cell", "fax", "email", "mail"];
+    words(name).iter().any(|word| CONTACT.contains(&word.as_str()))
+}
+
+/// Returns whether a text says that what it names may not count, such as an abandoned call.
+pub(super) fn is_doubtful(text: &str) -> bool {
+    const DOUBTS: [&str; 9] =
+        ["abandoned", "missed", "voicemail", "spam", "unanswered", "no", "not", "test", "duplicate"];
+    words(text).iter().any(|word| DOUBTS.contains(&word.as_str()))
+}
 
 /// Returns whether a name says that its column holds what was before, such as `old_stage`.
 pub(super) fn is_former(name: &str) -> bool {

@@ -8,12 +8,15 @@ mod stages;
 use super::export::Recognition;
 use super::formats::{AmountForm, Clock, DateForm, fitting};
 use super::kind::{FileKind, JoinKey};
-use super::names::{ACCOUNT_LIKE, is_amount_name, plain, rank};
+use super::names::{
+    ACCOUNT_LIKE, is_amount_name, is_contact_name, is_id_name, is_number_name, is_spend_name, plain, rank,
+};
 use super::sample::{ColumnSample, FileSample};
 use super::text::{DraftText, SourceDraft, amount_sources, date_sources, key, quoted, source};
 use crate::IngestError;
 use dimensions::Dimension;
 use std::collections::BTreeSet;
+use trueup_core::Shown;
 
 /// What the tables so far have shown, as far as the rest of the draft needs it.
 #[derive(Default)]
@@ -249,14 +252,24 @@ impl<'a, 'd> TableDraft<'a, 'd> {
                 && !self.used.contains(&column.name)
                 && event_id != Some(&column.name)
                 && DateForm::of(column).is_none()
+                && !is_measure(column)
         };
-        let answers = self.sample.columns.iter().filter(may_be);
-        let answers: Vec<(String, String)> = answers
+        let mut columns: Vec<&ColumnSample> = self.sample.columns.iter().filter(may_be).collect();
+        // What identifies best comes first.
+        columns.sort_by_key(|column| (!is_contact_name(&column.name), !is_id_name(&column.name)));
+        let answers: Vec<(String, String)> = columns
+            .into_iter()
             .map(|column| {
                 let gaps =
                     if column.empty == 0 { String::new() } else { format!("; empty on {}", counted(column.empty)) };
-                let name = if is_name(column) { "; two people may have the same name" } else { "" };
-                let note = format!("{} such as {}{gaps}{name}", distinct(column), column.examples());
+                let is_contact = is_contact_name(&column.name);
+                let name = if is_name(column) && !is_contact { "; two people may have the same name" } else { "" };
+                let shared =
+                    column.values.iter().filter(|(text, rows)| *rows > 1 && is_contact && !is_contact_text(text));
+                let shared: String = shared
+                    .map(|(text, rows)| format!("; `{}` on {} would be one customer", Shown(text), counted(*rows)))
+                    .collect();
+                let note = format!("{} such as {}{gaps}{name}{shared}", distinct(column), column.examples());
                 (format!("opportunityId = {}", quoted(&self.named(column))), note)
             })
             .collect();
@@ -412,6 +425,19 @@ impl<'a, 'd> TableDraft<'a, 'd> {
             self.text.comment(&format!("Not used: {names}. {}", advice.replace("{}", &line)));
         }
     }
+}
+
+/// Returns whether a column holds money, times or counts, which identify nobody.
+fn is_measure(column: &ColumnSample) -> bool {
+    let name = &column.name;
+    let is_count = ["clicks", "impressions"].iter().any(|measure| rank(measure, name).is_some());
+    let is_quantity = is_number_name(name) && !is_id_name(name) && !is_contact_name(name);
+    (is_amount_name(name) || is_spend_name(name) || is_count || is_quantity) && AmountForm::of(column).is_some()
+}
+
+/// Returns whether a text may be a phone number or an address of mail.
+fn is_contact_text(text: &str) -> bool {
+    text.contains('@') || text.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 fn distinct(column: &ColumnSample) -> String {

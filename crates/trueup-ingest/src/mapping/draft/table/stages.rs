@@ -3,7 +3,7 @@
 use super::{TableDraft, counted};
 use crate::mapping::canonical::stage_names;
 use crate::mapping::draft::formats::{AmountForm, DateForm, fitting};
-use crate::mapping::draft::names::{is_yes, stages_of};
+use crate::mapping::draft::names::{is_amount_name, is_doubtful, is_id_name, is_number_name, is_yes, stages_of};
 use crate::mapping::draft::sample::ColumnSample;
 use crate::mapping::draft::text::{SourceDraft, amount_sources, date_sources, key, quoted};
 
@@ -11,6 +11,12 @@ use crate::mapping::draft::text::{SourceDraft, amount_sources, date_sources, key
 struct StageDraft {
     stage: &'static str,
     answers: Vec<SourceDraft>,
+}
+
+/// Returns whether the values of a column of amounts may be numbers of something else, because neither its name nor a
+/// mark of a value says money.
+fn may_be_number(column: &ColumnSample) -> bool {
+    !is_amount_name(&column.name) && column.texts().all(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// The fewest rows with different ids from which the draft concludes that each row is a customer.
@@ -56,7 +62,8 @@ impl TableDraft<'_, '_> {
             );
             self.text.question(&question, &[(format!("unless = {}", condition("")), String::new())]);
         }
-        let id = self.best("opportunityId").filter(|id| id.filled >= MIN_CUSTOMERS);
+        let named = self.best("opportunityId").or_else(|| self.sample.columns.iter().find(|it| is_id_name(&it.name)));
+        let id = named.filter(|id| id.filled >= MIN_CUSTOMERS);
         let Some(id) = id.filter(|id| id.values.iter().all(|(_, rows)| *rows == 1)) else { return };
         if self.sample.columns.iter().filter(|column| DateForm::of(column).is_some()).count() < 2 {
             return;
@@ -93,7 +100,8 @@ impl TableDraft<'_, '_> {
         self.text.noted(&line, "by its values");
         let known: Vec<(&str, usize, Vec<&str>)> =
             column.values.iter().map(|(text, rows)| (text.as_str(), *rows, stages_of(text))).collect();
-        let unknown: Vec<_> = known.iter().filter(|(_, _, stages)| stages.len() != 1).collect();
+        let is_certain = |text: &str, stages: &[&str]| stages.len() == 1 && !is_doubtful(text);
+        let unknown: Vec<_> = known.iter().filter(|(text, _, stages)| !is_certain(text, stages)).collect();
         let mut answers = Vec::new();
         if !unknown.is_empty() {
             answers.push((
@@ -107,7 +115,7 @@ impl TableDraft<'_, '_> {
         for (text, rows, stages) in &known {
             let line = |stage: &str| format!("{} = {}", quoted(text), quoted(stage));
             match stages[..] {
-                [stage] => self.text.noted(&line(stage), &counted(*rows)),
+                [stage] if is_certain(text, stages) => self.text.noted(&line(stage), &counted(*rows)),
                 [] => self.text.line(&format!("#{}  # {}; no word of it means a stage", line("?"), counted(*rows))),
                 _ => stages.iter().for_each(|stage| self.text.line(&format!("#{}  # {}", line(stage), counted(*rows)))),
             }
@@ -123,7 +131,9 @@ impl TableDraft<'_, '_> {
             .columns
             .iter()
             .filter(|column| {
-                !self.used.contains(&column.name) && dated.iter().all(|(other, _)| other.name != column.name)
+                !self.used.contains(&column.name)
+                    && dated.iter().all(|(other, _)| other.name != column.name)
+                    && !is_number_name(&column.name)
             })
             .filter_map(|column| Some((column, AmountForm::of(column)?)))
             .collect();
@@ -138,7 +148,8 @@ impl TableDraft<'_, '_> {
                 for date in date_sources(&self.named(column), form, form.example(column), None) {
                     for (total, form) in &totals {
                         // Of several amounts, the values say which is which.
-                        let note = if totals.len() > 1 { total.examples() } else { date.note.clone() };
+                        let is_open = totals.len() > 1 || may_be_number(total);
+                        let note = if is_open { total.examples() } else { date.note.clone() };
                         let readings = amount_sources(&self.named(total), &form.readings).into_iter();
                         answers.extend(readings.map(|amount| SourceDraft {
                             source: format!("{name} = {}, total = {}", date.source, amount.source),
@@ -146,8 +157,10 @@ impl TableDraft<'_, '_> {
                             misfits: [&date.misfits[..], &amount.misfits].concat(),
                         }));
                     }
-                    if totals.is_empty() {
-                        answers.push(SourceDraft { source: format!("{name} = {}", date.source), ..date });
+                    let is_open = !totals.is_empty();
+                    if totals.iter().all(|(total, _)| may_be_number(total)) {
+                        let note = if is_open { "if these are numbers, and no amounts".to_owned() } else { date.note };
+                        answers.push(SourceDraft { source: format!("{name} = {}", date.source), note, ..date });
                     }
                 }
                 self.used.insert(column.name.clone());
