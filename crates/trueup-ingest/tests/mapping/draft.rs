@@ -678,3 +678,18 @@ fn jobs_with_their_last_status_are_a_question() {
     let draft = drafted(&[("jobs.csv", &format!("Job #,Created,Status,Completed on\n{rows}"))]);
     assert!(draft.contains("no two rows have the same \"Job #\", so that each row seems to be a customer"), "{draft}");
 }
+
+/// A comma in an amount separates no cells, and a count has no fraction.
+#[test]
+fn a_header_below_title_lines_has_the_separator_of_its_file() {
+    let rows = "Nummer;Datum;Kunde;Betrag\n7;14.03.2026;M GmbH;1.234,50 €\n8;15.03.2026;S;(50,00 €)\n";
+    let draft = drafted(&[("a.csv", &format!("\"Acme Heating\"\nSales\n\n{rows}"))]);
+    for line in ["separator = \";\"", "header_row = 4  # the lines before it are titles"] {
+        assert!(draft.contains(&format!("\n{line}\n")), "{draft}");
+    }
+    // Whatever the language of its name is, money identifies nobody.
+    assert!(!draft.contains("opportunityId = \"Betrag\""), "{draft}");
+    let spend = drafted(&[("b.csv", "Day,Account,Cost,Impr\n2026-03-01,oak,5.00,\"10,000\"\n")]);
+    assert!(spend.contains("\nimpressions = \"Impr\"  # by its name; `10,000`\n"), "{spend}");
+    assert!(!spend.contains("open_questions"), "{spend}");
+}

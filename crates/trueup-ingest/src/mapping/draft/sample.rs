@@ -14,6 +14,7 @@ use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
 use arrow_select::filter::filter_record_batch;
 use hashbrown::HashMap;
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -103,9 +104,13 @@ impl FileSample {
             if let Some(export) = export {
                 found = export;
             } else if found.2.as_ref().map_or(true, |schema| schema.fields().len() < 2) {
-                // A header on the first line comes before one below title lines.
-                let fits = |(.., schema): &Way| schema.as_ref().is_ok_and(|it| it.fields().len() > 1);
-                found = ways(None).chain(ways(Some(HeaderRow::Widest))).map(tried).find(fits).unwrap_or(found);
+                // A header on the first line comes before one below title lines, of which the one with the most columns
+                // counts, because `1.234,50` has a comma whatever separates the cells.
+                let width = |(.., schema): &Way| schema.as_ref().map_or(0, |it| it.fields().len());
+                let fits = |way: &Way| width(way) > 1;
+                let below =
+                    || ways(Some(HeaderRow::Widest)).map(tried).filter(fits).min_by_key(|way| Reverse(width(way)));
+                found = ways(None).map(tried).find(fits).or_else(below).unwrap_or(found);
             }
         }
         let schema = found.2?;

@@ -14,6 +14,7 @@ use super::names::{
 use super::sample::{ColumnSample, FileSample};
 use super::text::{DraftText, SourceDraft, amount_sources, date_sources, key, quoted, source};
 use crate::IngestError;
+use crate::mapping::amounts::WrittenAmount;
 use dimensions::Dimension;
 use std::collections::BTreeSet;
 use trueup_core::Shown;
@@ -267,6 +268,7 @@ impl<'a, 'd> TableDraft<'a, 'd> {
                 let shared =
                     column.values.iter().filter(|(text, rows)| *rows > 1 && is_contact && !is_contact_text(text));
                 let shared: String = shared
+                    .take(3)
                     .map(|(text, rows)| format!("; `{}` on {} would be one customer", Shown(text), counted(*rows)))
                     .collect();
                 let note = format!("{} such as {}{gaps}{name}{shared}", distinct(column), column.examples());
@@ -385,12 +387,17 @@ impl<'a, 'd> TableDraft<'a, 'd> {
                     quoted(&column.name),
                     column.examples()
                 );
-                let answer = (format!("{canonical} = {}", source(&name, &[("extract", "...")])), String::new());
+                let answer = (format!("{canonical} = {}", source(&name, &[("remove", "...")])), String::new());
                 self.text.question(&question, &[answer]);
             }
             return;
         };
         self.used.insert(column.name.clone());
+        if matches!(canonical, "clicks" | "impressions") {
+            // Of counts, `1,204` and `1.204` are 1204.
+            let line = format!("{canonical} = {}", quoted(&name));
+            return self.text.noted(&line, &format!("by its name; {}", column.examples()));
+        }
         let sources = amount_sources(&name, &form.readings);
         let question = format!("what is the decimal mark of {}, such as {}?", quoted(&column.name), column.examples());
         self.text.choice(canonical, &sources, &question, &format!("by its name; {}", column.examples()));
@@ -432,7 +439,9 @@ fn is_measure(column: &ColumnSample) -> bool {
     let name = &column.name;
     let is_count = ["clicks", "impressions"].iter().any(|measure| rank(measure, name).is_some());
     let is_quantity = is_number_name(name) && !is_id_name(name) && !is_contact_name(name);
-    (is_amount_name(name) || is_spend_name(name) || is_count || is_quantity) && AmountForm::of(column).is_some()
+    let is_money = |text: &str| WrittenAmount::parse(text).is_some_and(|amount| amount.has_currency());
+    let is_named = is_amount_name(name) || is_spend_name(name) || is_count || is_quantity;
+    (is_named || column.texts().any(is_money)) && AmountForm::of(column).is_some()
 }
 
 /// Returns whether a text may be a phone number or an address of mail.

@@ -298,12 +298,7 @@ impl<'a> TableDraft<'a, '_> {
                     None => self.unknown_date(column),
                 }
             }
-            "total" | "adSpend" => self.amount(name, Some(column)),
-            "clicks" | "impressions" => {
-                self.used.insert(column.name.clone());
-                let line = format!("{name} = {}", quoted(&self.named(column)));
-                self.text.noted(&line, &column.examples());
-            }
+            "total" | "adSpend" | "clicks" | "impressions" => self.amount(name, Some(column)),
             _ if SHARED.contains(&name) => {
                 self.used.insert(column.name.clone());
                 if column.empty > 0 && column.filled > 0 && !is_spend {
