@@ -122,7 +122,7 @@ fn leftovers(dataset: &Path) -> Vec<PathBuf> {
         let name = entry.file_name().unwrap().to_string_lossy().into_owned();
         if entry.is_file() {
             left.extend((!name.starts_with("manifest-")).then_some(entry));
-        } else if ["events", "spend", "accounts", "insights", "forgotten", "lists", "vectors", "batches"]
+        } else if ["events", "spend", "accounts", "insights", "forgotten", "lists", "vectors", "batches", "mapping"]
             .contains(&&*name)
         {
             left.extend(
