@@ -29,7 +29,7 @@ fn not_taken(input: &InputProtocol) -> Vec<Outcome> {
     let of = |outcome, by: &str, totals: &ControlTotals| Outcome { outcome, by: by.to_owned(), totals: *totals };
     let left_out = input.left_out.iter().map(|(cause, totals)| of("left out", cause, totals));
     let rejected = input.rejected.iter().map(|(rule, totals)| of("rejected", rule, totals));
-    let joined = Some(of("added by joins", "", &input.joined)).filter(|joined| joined.totals.rows > 0);
+    let joined = Some(of("added by joins and spread", "", &input.joined)).filter(|joined| joined.totals.rows > 0);
     let converted = input.converted.iter().flat_map(|converted| {
         let ConvertedAmounts { from, to, before, after, rates } = converted;
         [of("converted", &format!("{from} in the file"), before), of("converted", &in_words(to, rates), after)]
