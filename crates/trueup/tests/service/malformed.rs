@@ -4,6 +4,7 @@ use crate::platform::Platform;
 use proptest::prelude::*;
 use std::sync::LazyLock;
 use trueup::service::Request;
+use trueup_testkit::exhaustive::cases;
 
 static PLATFORM: LazyLock<Platform> = LazyLock::new(Platform::new);
 
@@ -55,7 +56,7 @@ fn paths() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..cases(512) })]
 
     #[test]
     fn any_request_is_answered_with_json(

@@ -15,6 +15,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 use trueup::access::Grant;
 use trueup::service::{Limits, Request};
+use trueup_testkit::exhaustive::cases;
 
 /// A fault that a request can have.
 struct Fault {
@@ -307,7 +308,7 @@ fn the_first_of_up_to_three_faults_of_benchmarks_is_reported() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..cases(512) })]
 
     #[test]
     fn the_first_of_any_number_of_faults_is_reported(order in Just((0..EVENTS.len()).collect::<Vec<_>>()).prop_shuffle()) {
