@@ -5,6 +5,7 @@ use crate::answer::Draft;
 use crate::cell::quoted;
 use crate::question::Question;
 use crate::toolbox::Call;
+use std::collections::BTreeSet;
 use trueup::benchmarks::Month;
 use trueup::dictionary::{Measure, MeasureKind, Unit};
 use trueup::query::{DateRange, Interval};
@@ -179,6 +180,19 @@ pub(crate) fn numbers(draft: &mut Draft, question: &Question, table: &ResultTabl
         draft.note(format!(
             "spend has no {}: each row shows the whole spend in {}",
             unsplit.join(", "),
+            of_spend.join(", ")
+        ));
+    }
+    let tested = question.prepared.events().names();
+    let unfiltered: BTreeSet<&str> = tested
+        .into_iter()
+        .filter(|name| !question.by.iter().any(|by| by == name) && !question.dataset.is_metric(name))
+        .filter(|name| !splits_spend(question, name))
+        .collect();
+    if !unfiltered.is_empty() && !of_spend.is_empty() {
+        draft.note(format!(
+            "spend has no {}: the condition on it leaves no spend out in {}",
+            Vec::from_iter(unfiltered).join(", "),
             of_spend.join(", ")
         ));
     }

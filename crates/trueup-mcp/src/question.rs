@@ -80,6 +80,8 @@ pub(crate) struct Question {
     pub(crate) limit: usize,
     /// Whether the days were given by name.
     name: Option<String>,
+    /// The earlier version that is asked for.
+    as_of: Option<String>,
 }
 
 /// The days of a call: the parts of a request that say them.
@@ -230,7 +232,8 @@ impl Question {
                 ));
             }
         }
-        Ok(Self { dataset, version, request, prepared, metrics, by, limit: usize::MAX, name: days.name })
+        let as_of = call.arguments.text("as_of").map(str::to_owned);
+        Ok(Self { dataset, version, request, prepared, metrics, by, limit: usize::MAX, name: days.name, as_of })
     }
 
     /// Returns the days.
@@ -283,7 +286,8 @@ impl Question {
     /// Returns the command that asks the same, with the rows that are shown.
     pub(crate) fn command(&self) -> String {
         let shown = QueryRequest { limit: Some(self.limit), ..self.request.clone() };
-        query_command(&shown)
+        let as_of = self.as_of.as_ref().map(|version| format!(" --as-of {version}")).unwrap_or_default();
+        query_command(&shown) + &as_of
     }
 
     /// Ends an answer with the command that asks the same.

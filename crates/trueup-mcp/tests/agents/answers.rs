@@ -302,7 +302,22 @@ fn an_earlier_version_can_be_asked() {
     let settings = trueup_mcp::Settings { folder: Some(DEMO.path()), ..settings() };
     let toolbox = Toolbox::new(DEMO.dataset.clone(), Caller::default(), settings);
     let asked = |as_of: &str| json!({ "metrics": ["leads"], "days": "last-month", "as_of": as_of });
-    assert_eq!(answer(&toolbox, "query", asked("1")).data["version"], 1);
+    let first = answer(&toolbox, "query", asked("1"));
+    assert_eq!(first.data["version"], 1);
+    assert!(first.data["command"].as_str().unwrap().ends_with(" --as-of 1"), "{}", first.data["command"]);
     assert_eq!(answer(&toolbox, "query", asked("2")).data["version"], 2);
     assert_eq!(crate::data::fault(&toolbox, "query", asked("99")).code, "unknown-version");
+}
+
+#[test]
+fn a_condition_that_leaves_no_spend_out_is_noted() {
+    let toolbox = DEMO.toolbox();
+    let asked = |field: &str| json!({ "metrics": ["leads", "spend"], "days": "last-month", "where": [format!("{field} != ''")] });
+    let found = answer(&toolbox, "query", asked("source"));
+    assert!(
+        found.text.contains("spend has no source: the condition on it leaves no spend out in spend"),
+        "{}",
+        found.text
+    );
+    assert!(!answer(&toolbox, "query", asked("campaign")).text.contains("the condition on it"));
 }
