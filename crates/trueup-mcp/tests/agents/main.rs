@@ -5,6 +5,7 @@
 
 mod answers;
 mod data;
+mod evaluation;
 mod protocol;
 mod refusals;
 mod tenants;
