@@ -11,7 +11,7 @@ use crate::log::{REQUEST_ID, RequestIds, RequestLog, id_header};
 use crate::openapi;
 use crate::operations::{Operations, RefreshReport, health};
 use crate::refusal::Refusal;
-use crate::request_queue::RequestQueue;
+use crate::request_queue::{RequestPermit, RequestQueue};
 use crate::response::ResponseHead;
 use crate::settings::Settings;
 use crate::sign_in_links::SignInLinks;
@@ -265,6 +265,19 @@ impl FacadeCaller {
         self.answer_threads.start(move || service.user(&request)).ok()?.await.ok().flatten()
     }
 
+    /// Waits for the turn of a request of a user, until its deadline.
+    async fn enter(&self, user: Option<String>) -> Option<Result<RequestPermit, ServiceError>> {
+        match timeout(self.service.limits().deadline, self.queue.enter(user)).await {
+            Ok(permit) => permit.map(Ok),
+            Err(_) => Some(Err(ServiceError::Timeout(Interruption::Deadline))),
+        }
+    }
+
+    /// Returns the response to a request that is refused.
+    fn refuse(&self, request: &FacadeRequest, error: ServiceError) -> Option<Response<Body>> {
+        self.response(ResponseHead::new(self.service.refuse(request, error)))
+    }
+
     /// Returns the response to send; `None` if there is none, because the service is at fault.
     fn response(&self, head: io::Result<ResponseHead>) -> Option<Response<Body>> {
         match head {
@@ -289,16 +302,12 @@ async fn try_facade(facade: &FacadeCaller, request: Request<Incoming>) -> Option
         ignore_body(body, facade.max_body_bytes, facade.body_timeout).await;
         enter(RequestStage::Work);
     }
-    let deadline = facade.service.limits().deadline;
-    let interrupt = CancelOnDrop(Interrupt::after(deadline));
+    let interrupt = CancelOnDrop(Interrupt::after(facade.service.limits().deadline));
     let request = facade_request(&parts, interrupt.0.clone());
     let user = facade.user(&request).await;
-    let permit = match timeout(deadline, facade.queue.enter(user)).await {
-        Ok(permit) => permit?,
-        Err(_) => {
-            let refused = facade.service.refuse(&request, ServiceError::Timeout(Interruption::Deadline));
-            return facade.response(ResponseHead::new(refused));
-        }
+    let permit = match facade.enter(user).await? {
+        Ok(permit) => permit,
+        Err(error) => return facade.refuse(&request, error),
     };
     let span = tracing::Span::current();
     let service = Arc::clone(&facade.service);
@@ -341,7 +350,6 @@ async fn answer_at_door(facade: &FacadeCaller, door: &dyn Door, request: Request
     };
     bare_key(&mut parts.headers);
     let asked = facade_request(&parts, Interrupt::default());
-    let refuse = |error| facade.response(ResponseHead::new(facade.service.refuse(&asked, error)));
     let (service, request) = (Arc::clone(&facade.service), asked.clone());
     let caller = match facade.answer_threads.start(move || service.sign_in(&request)) {
         Ok(caller) => caller.await.ok()?,
@@ -352,12 +360,11 @@ async fn answer_at_door(facade: &FacadeCaller, door: &dyn Door, request: Request
     };
     let caller = match caller {
         Ok(caller) => caller,
-        Err(error) => return refuse(error),
+        Err(error) => return facade.refuse(&asked, error),
     };
-    let user = Some(caller.user().to_owned());
-    let permit = match timeout(facade.service.limits().deadline, facade.queue.enter(user)).await {
-        Ok(permit) => permit?,
-        Err(_) => return refuse(ServiceError::Timeout(Interruption::Deadline)),
+    let permit = match facade.enter(Some(caller.user().to_owned())).await? {
+        Ok(permit) => permit,
+        Err(error) => return facade.refuse(&asked, error),
     };
     let response = door.answer(caller, Request::from_parts(parts, Full::new(body.to_bytes()))).await;
     Some(response.map(|body| HoldingBody { body, _held: permit }.boxed_unsync()))
