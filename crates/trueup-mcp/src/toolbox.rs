@@ -63,9 +63,12 @@ pub struct Toolbox {
     pub(crate) dataset: Arc<Dataset>,
     pub(crate) caller: Caller,
     pub(crate) settings: Settings,
-    /// The first and the last day of the accounts of the caller, once they are computed.
-    days: OnceLock<Option<DateRange>>,
+    days: KnownDays,
 }
+
+/// The first and the last day of the accounts of a caller in a version, once they are computed. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct KnownDays(Arc<OnceLock<Option<DateRange>>>);
 
 /// A tool.
 #[derive(Debug)]
@@ -118,8 +121,14 @@ impl Tool {
 impl Toolbox {
     /// Returns the tools of a caller over a dataset.
     #[must_use]
-    pub const fn new(dataset: Arc<Dataset>, caller: Caller, settings: Settings) -> Self {
-        Self { dataset, caller, settings, days: OnceLock::new() }
+    pub fn new(dataset: Arc<Dataset>, caller: Caller, settings: Settings) -> Self {
+        Self { dataset, caller, settings, days: KnownDays::default() }
+    }
+
+    /// Shares the days of the data with other tools over the same version for a caller with the same accounts.
+    #[must_use]
+    pub fn sharing(self, days: &KnownDays) -> Self {
+        Self { days: days.clone(), ..self }
     }
 
     /// Returns the dataset.
@@ -225,7 +234,7 @@ impl Toolbox {
 
     /// Returns the first and the last day of the data of the caller's accounts; `None` if they have none.
     pub(crate) fn days(&self, execution: &Execution) -> Result<Option<DateRange>, Error> {
-        if let Some(days) = self.days.get() {
+        if let Some(days) = self.days.0.get() {
             return Ok(*days);
         }
         let all = self.dataset.date_range();
@@ -243,6 +252,6 @@ impl Toolbox {
             }
             _ => all,
         };
-        Ok(*self.days.get_or_init(|| days))
+        Ok(*self.days.0.get_or_init(|| days))
     }
 }

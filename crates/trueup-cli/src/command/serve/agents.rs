@@ -4,13 +4,16 @@
 use http::Request;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Bytes;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use trueup::service::{Service, ServiceError, SignedIn};
-use trueup::{Day, Error, Execution};
-use trueup_mcp::{Caller, Fault, HttpDoor, Organization, Settings, Toolbox, Visit};
+use trueup::{Dataset, Day, Error, Execution};
+use trueup_mcp::{Caller, Fault, HttpDoor, KnownDays, Organization, Settings, Toolbox, Visit};
 use trueup_server::{Door, DoorAnswer};
+
+/// The sets of accounts above which the days of all of them are forgotten.
+const MANY_SCOPES: usize = 4_096;
 
 /// The options of the door for agents.
 #[derive(Clone, Debug, clap::Args)]
@@ -53,7 +56,8 @@ impl AgentArgs {
             account_intervals: Some(service.limits().account_intervals),
             ..Settings::default()
         };
-        Some(Arc::new(AgentDoor { door: HttpDoor::new(&hosts), service: Arc::clone(service), settings }))
+        let agents = Arc::new(Agents { service: Arc::clone(service), settings, days: Mutex::default() });
+        Some(Arc::new(AgentDoor { door: HttpDoor::new(&hosts), agents }))
     }
 }
 
@@ -61,8 +65,34 @@ impl AgentArgs {
 #[derive(Debug)]
 struct AgentDoor {
     door: HttpDoor,
+    agents: Arc<Agents>,
+}
+
+/// What all agents share.
+#[derive(Debug)]
+struct Agents {
     service: Arc<Service>,
     settings: Settings,
+    days: Mutex<DaysOfScopes>,
+}
+
+/// The days of the data of each set of accounts that was asked for, in one version. Each call would compute them again.
+#[derive(Debug, Default)]
+struct DaysOfScopes {
+    version: Weak<Dataset>,
+    by_accounts: HashMap<BTreeSet<String>, KnownDays>,
+}
+
+impl Agents {
+    /// Returns the days of some accounts, which are computed when they are first needed.
+    fn days(&self, dataset: &Arc<Dataset>, accounts: &BTreeSet<String>) -> KnownDays {
+        let version = Arc::downgrade(dataset);
+        let mut known = self.days.lock().unwrap_or_else(PoisonError::into_inner);
+        if !known.version.ptr_eq(&version) || known.by_accounts.len() >= MANY_SCOPES {
+            *known = DaysOfScopes { version, by_accounts: HashMap::new() };
+        }
+        known.by_accounts.entry(accounts.clone()).or_default().clone()
+    }
 }
 
 impl Door for AgentDoor {
@@ -71,7 +101,7 @@ impl Door for AgentDoor {
     }
 
     fn answer(&self, caller: SignedIn, request: Request<Full<Bytes>>) -> DoorAnswer<'_> {
-        let visit = Visitor { service: Arc::clone(&self.service), caller, settings: self.settings.clone() };
+        let visit = Visitor { agents: Arc::clone(&self.agents), caller };
         Box::pin(async {
             let response = self.door.answer(request, Arc::new(visit)).await;
             response.map(|body| body.map_err(|never| match never {}).boxed_unsync())
@@ -82,15 +112,14 @@ impl Door for AgentDoor {
 /// A user of the service who calls tools.
 #[derive(Debug)]
 struct Visitor {
-    service: Arc<Service>,
+    agents: Arc<Agents>,
     caller: SignedIn,
-    settings: Settings,
 }
 
 impl Visitor {
     /// Returns the tools of the user. The directory may have accounts that have no data yet.
     fn toolbox(&self) -> Result<Toolbox, Fault> {
-        let (dataset, reach) = (self.service.dataset(), &self.caller.reach);
+        let (dataset, reach) = (self.agents.service.dataset(), &self.caller.reach);
         let mut keys: BTreeSet<String> = reach.accounts().accounts().map(str::to_owned).collect();
         let named: Vec<String> = keys.iter().cloned().collect();
         for key in dataset.missing_accounts(&named)? {
@@ -101,21 +130,20 @@ impl Visitor {
             accounts: organization.accounts().accounts().map(str::to_owned).collect(),
         });
         let organizations = organizations.collect();
+        let days = self.agents.days(&dataset, &keys);
         let caller = Caller { user: Some(self.caller.user().to_owned()), organizations, accounts: Some(keys) };
-        Ok(Toolbox::new(dataset, caller, self.settings.clone()))
+        Ok(Toolbox::new(dataset, caller, self.agents.settings.clone()).sharing(&days))
     }
 }
 
 impl Visit for Visitor {
     fn begin(&self) -> Result<(Arc<Toolbox>, Execution), Fault> {
-        self.service.count(&self.caller).map_err(|error| refused(&error))?;
-        let budget = self.service.memory_budget().map(|budget| budget.for_user(self.caller.user()));
+        let service = &self.agents.service;
+        service.count(&self.caller).map_err(|error| refused(&error))?;
+        let budget = service.memory_budget().map(|budget| budget.for_user(self.caller.user()));
         let memory = budget.map(|budget| budget.reserve(0)).transpose().map_err(Error::from)?;
-        let execution = Execution {
-            memory: memory.map(Arc::new),
-            max_rows: Some(self.service.limits().rows),
-            ..Execution::default()
-        };
+        let execution =
+            Execution { memory: memory.map(Arc::new), max_rows: Some(service.limits().rows), ..Execution::default() };
         Ok((Arc::new(self.toolbox()?), execution))
     }
 }
