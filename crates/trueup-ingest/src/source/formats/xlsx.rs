@@ -138,27 +138,29 @@ fn read_sheet(
         let wanted = options.sheet.clone().unwrap_or_default();
         return Ok(SheetPart::Failed(FileFault::NoSheet { wanted, found: names.join("`, `") }));
     };
-    let may_be_merged = options.merged.unwrap_or(options.header_row.is_some());
-    let is_merged = options.merged == Some(true);
-    let mut merged = None;
-    if is_merged {
-        merged = match workbook.merge_cells_by_sheet_name(name).map_err(damaged) {
-            Ok(cells) => Some(MergedCells::new(&cells)),
-            Err(fault) => return Ok(SheetPart::Failed(fault)),
-        };
-    }
-    let (plain, head) = read_rows(&mut workbook, (name, merged), options, limits, sender)?;
-    let is_header_fault = |fault: &FileFault| {
-        use FileFault as F;
-        matches!(fault, F::NamelessColumn { .. } | F::RepeatedColumn { .. } | F::NoSuchHeader { .. })
+    let merged_cells = |workbook: &mut Xlsx<_>| {
+        let cells = workbook.merge_cells_by_sheet_name(name).map_err(damaged)?;
+        Ok::<_, FileFault>(MergedCells::new(&cells))
     };
-    let is_header_fault = matches!(&plain, SheetPart::Failed(fault) if is_header_fault(fault));
+    let is_merged = options.merged == Some(true);
+    let merged = match is_merged.then(|| merged_cells(&mut workbook)).transpose() {
+        Ok(merged) => merged,
+        Err(fault) => return Ok(SheetPart::Failed(fault)),
+    };
+    let (plain, head) = read_rows(&mut workbook, (name, merged), options, limits, sender)?;
+    let may_be_merged = options.merged.unwrap_or(options.header_row.is_some());
+    let is_header_fault = matches!(
+        &plain,
+        SheetPart::Failed(
+            FileFault::NamelessColumn { .. } | FileFault::RepeatedColumn { .. } | FileFault::NoSuchHeader { .. }
+        )
+    );
     if is_merged || !may_be_merged || !is_header_fault {
         return Ok(plain);
     }
     // Below merged cells, the first row of a header has gaps, and the last one has names that recur.
-    let merged = match workbook.merge_cells_by_sheet_name(name).map_err(damaged) {
-        Ok(cells) => MergedCells::new(&cells),
+    let merged = match merged_cells(&mut workbook) {
+        Ok(merged) => merged,
         Err(fault) => return Ok(SheetPart::Failed(fault)),
     };
     if !merged.concern(&head) {

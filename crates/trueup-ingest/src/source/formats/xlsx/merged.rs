@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 /// The most rows of a header.
 const MAX_HEADER_ROWS: u64 = 8;
 
+/// The columns that a sheet can have. A damaged file may name others.
+const MAX_COLUMNS: u32 = 16_384;
+
 /// A row of a sheet before its header is known: its number, counted from 1, and its cells, each with its column.
 pub(super) type HeadRow = (u64, Vec<(u32, SheetCell)>);
 
@@ -38,7 +41,7 @@ impl MergedCells {
     pub(super) fn new(cells: &[Dimensions]) -> Self {
         let merged = |cell: &Dimensions| MergedCell {
             rows: (u64::from(cell.start.0) + 1, u64::from(cell.end.0) + 1),
-            columns: (cell.start.1, cell.end.1),
+            columns: (cell.start.1, cell.end.1.min(MAX_COLUMNS - 1)),
         };
         Self(cells.iter().map(merged).collect())
     }
@@ -102,4 +105,11 @@ impl MergedCells {
         // A line that is wider is part of this header, or not one.
         Ok(MergedHeader { at, rows: rows.max(1), cells, found: FileHead { wider: None, ..found } })
     }
+}
+
+#[test]
+fn a_merged_cell_names_no_more_columns_than_a_sheet_has() {
+    let merged = MergedCells::new(&[Dimensions { start: (0, 0), end: (0, u32::MAX) }]);
+    let rows = [(1, vec![(0, SheetCell::Text("Cost".to_owned()))])];
+    assert_eq!(merged.names(&rows).1.len(), MAX_COLUMNS as usize);
 }
