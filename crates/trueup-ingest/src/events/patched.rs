@@ -3,6 +3,7 @@
 use super::dictionaries::{DictionaryBuilders, lock};
 use super::event_batch::EventBatch;
 use super::new_keys::WantedKeys;
+use super::sources::text_of;
 use super::stored_files;
 use super::touched::TouchedFinder;
 use super::zone_changes::ZoneChanges;
@@ -69,8 +70,7 @@ fn take(
         let mut is_computed = false;
         for (name, column) in &batch.dimensions {
             let texts = dictionaries.of(name);
-            let text =
-                column.code(row).map_or_else(|| column.text(row).to_owned(), |code| lock(&texts).text(code).to_owned());
+            let text = text_of(column, &lock(&texts), row).to_owned();
             if name == DATE_SOURCE_COLUMN {
                 is_computed = text == DATE_COMPUTED;
             } else {

@@ -75,7 +75,7 @@ pub(super) fn may_have_source(file: &DataFile, source: &str) -> bool {
 }
 
 /// Returns the text of a row; empty for null.
-fn text_of<'a>(column: &'a DimensionColumn, texts: &'a DictionaryBuilder, row: usize) -> &'a str {
+pub(super) fn text_of<'a>(column: &'a DimensionColumn, texts: &'a DictionaryBuilder, row: usize) -> &'a str {
     column.code(row).map_or_else(|| column.text(row), |code| texts.text(code))
 }
 
