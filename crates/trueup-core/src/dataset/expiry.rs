@@ -31,7 +31,7 @@ use super::error::ManifestError;
 use super::manifest::Manifest;
 use super::manifest_file::{commit, file_name, read, versions};
 use super::storage::Storage;
-use super::version_numbers::VersionNumbers;
+use super::version_numbers::{LISTS, VersionNumbers};
 use records::write_records;
 use std::collections::{BTreeSet, HashMap};
 use std::io;
@@ -127,7 +127,9 @@ impl Expiry {
         if self.expired.is_empty() {
             return Ok(self);
         }
-        let kept = named(dir, &self.kept)?;
+        // If one of them expires meanwhile, the record has more files than it needs, which whoever finds it leaves alone
+        // if a version names them.
+        let (kept, _) = named(dir, &self.kept)?;
         let mut expired = HashMap::new();
         for version in &self.expired {
             let manifest = read(dir, *version)?;
@@ -172,19 +174,37 @@ impl Expiry {
     }
 }
 
-/// Returns the paths of the files that versions name, each with the last of these versions, which are in order. A
-/// version that has expired meanwhile names none.
-fn named(dir: &Path, versions: &[u64]) -> Result<HashMap<String, u64>, ManifestError> {
-    let mut named = HashMap::new();
+/// Returns the paths of the files that the versions of a dataset name.
+///
+/// A version may expire while they are read. Then they are listed again: a later version, which the list did not have,
+/// may name the same files.
+fn named_by_all(dir: &Path) -> Result<HashMap<String, u64>, ManifestError> {
+    for _ in 1..LISTS {
+        if let (named, None) = named(dir, &versions(dir)?)? {
+            return Ok(named);
+        }
+    }
+    match named(dir, &versions(dir)?)? {
+        (named, None) => Ok(named),
+        (_, Some(gone)) => Err(gone),
+    }
+}
+
+/// Returns the paths of the files that versions name, each with the last of these versions, which are in order; and why
+/// one of them could not be read, if one has expired meanwhile. It names none.
+fn named(dir: &Path, versions: &[u64]) -> Result<(HashMap<String, u64>, Option<ManifestError>), ManifestError> {
+    let (mut named, mut gone) = (HashMap::new(), None);
     for version in versions {
         match read(dir, *version) {
             Ok(manifest) => named.extend(files_of(&manifest).map(|file| (file.path, *version))),
-            Err(ManifestError::Expired { .. }) => {}
-            Err(ManifestError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
+            Err(error @ ManifestError::Expired { .. }) => gone = Some(error),
+            Err(ManifestError::Io { action, path, source }) if source.kind() == io::ErrorKind::NotFound => {
+                gone = Some(ManifestError::Io { action, path, source });
+            }
             Err(error) => return Err(error),
         }
     }
-    Ok(named)
+    Ok((named, gone))
 }
 
 fn files_of(manifest: &Manifest) -> impl Iterator<Item = OrphanFile> {

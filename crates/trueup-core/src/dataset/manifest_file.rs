@@ -211,7 +211,7 @@ pub fn publish(files: &Files, dir: &Path, staging: &Path, manifest: &Manifest) -
 
 /// Checks what a publication found against the floor. Behind the floor, names say nothing any more of who had a number:
 /// whatever has the name may have got it after the floor was raised. `is_only` says that the outcome is that of the
-/// only request.
+/// only request: if it failed, nothing was published.
 fn confirm(
     storage: &Storage<'_>,
     version: u64,
@@ -227,15 +227,10 @@ fn confirm(
     if version > VersionNumbers::list(storage).map_err(indeterminate)?.floor() {
         return published;
     }
-    let name = file_name(version);
-    match storage.read(&name, MAX_BYTES) {
-        // No other request was applied before, so the version never counted. What a failure leaves is removed later.
-        Ok(found) if found == text && is_only => {
-            drop(storage.remove(&name));
-            Err(PublishError::Conflict)
-        }
+    match storage.read(&file_name(version), MAX_BYTES) {
         Ok(found) if found == tombstone(text) => Ok(()),
-        // The version may have been published and have expired since, so that later versions name its files.
+        // The manifest may be there because the name was free again. Or the version was published, a later one names
+        // its files, and it has expired since, all before the floor was read: the name says nothing of it.
         Ok(_) | Err(_) => {
             let text = "the answer came so late that the version may have expired since";
             Err(PublishError::Indeterminate(io::Error::other(text)))

@@ -26,7 +26,7 @@ const SETTLED_AFTER: Duration = Duration::from_secs(60 * 60);
 const REMOVED_AT_ONCE: usize = 1_000;
 
 /// The most lists of names that are read until one shows all numbers at one time.
-const LISTS: usize = 16;
+pub(super) const LISTS: usize = 16;
 
 /// The numbers that are taken.
 #[derive(Clone, Debug)]

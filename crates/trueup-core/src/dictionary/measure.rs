@@ -178,6 +178,12 @@ impl Measure {
         self.entry().columns
     }
 
+    /// Returns whether the measure reads the grades of conversions, which accounts without lead grading do not have.
+    #[must_use]
+    pub fn is_of_grades(self) -> bool {
+        self.columns().contains(&GRADE_COLUMN)
+    }
+
     /// Returns the name of the measure in formulas, such as `bookedCustomers`. The metric that shows a measure alone
     /// mostly has the same name.
     #[must_use]

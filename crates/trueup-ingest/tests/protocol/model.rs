@@ -12,8 +12,8 @@ pub(crate) struct Rules {
     pub(crate) fences: bool,
     /// A writer looks for the floor after its manifest was created.
     pub(crate) confirmation: bool,
-    /// A writer that finds its number behind the floor does not know what became of its version, unless its only
-    /// request was answered: the version may have been published and have expired, so that later ones name its files.
+    /// A writer that finds its number behind the floor does not know what became of its version: it may have been
+    /// published and have expired, so that later ones name its files.
     pub(crate) doubt: bool,
     /// Files of a writer that no manifest names are removed only if the writer's number is taken.
     pub(crate) taken_first: bool,
@@ -72,10 +72,10 @@ pub(crate) enum Phase {
     Fence { number: Number, manifest: Manifest },
     /// It has no answer to that, and reads what has the name.
     ReadFence { number: Number, manifest: Manifest },
-    /// Its manifest was created, by its only request if it `is_certain`, and it looks for the floor.
-    Confirm { number: Number, manifest: Manifest, is_certain: bool },
+    /// Its manifest was created, and it looks for the floor.
+    Confirm { number: Number, manifest: Manifest },
     /// Something else has its number. It removes its file, unless it has a doubt.
-    CleanUp { number: Number, is_certain: bool },
+    CleanUp { number: Number },
     /// It has said that its rows are in the dataset.
     Acknowledged,
     /// It has said that its rows are not in the dataset.
@@ -132,7 +132,7 @@ pub(crate) enum Step {
     Arrive(Request),
     Expire,
     Bury,
-    /// The floor rises to just below the first version.
+    /// The floor rises to just below the first version, or the first one that does not expire.
     RaiseFloor,
     /// A name behind the floor is removed.
     Forget(Number),
@@ -219,12 +219,12 @@ impl Protocol {
     }
 
     /// Returns what a writer does after it has learned that its manifest was created.
-    fn created(&self, number: Number, manifest: Manifest, is_certain: bool) -> Phase {
-        if self.rules.confirmation { Phase::Confirm { number, manifest, is_certain } } else { Phase::Acknowledged }
+    fn created(&self, number: Number, manifest: Manifest) -> Phase {
+        if self.rules.confirmation { Phase::Confirm { number, manifest } } else { Phase::Acknowledged }
     }
 
     fn gives_up(&self, number: Number, manifest: Manifest) -> Phase {
-        if self.rules.fences { Phase::Fence { number, manifest } } else { Phase::CleanUp { number, is_certain: false } }
+        if self.rules.fences { Phase::Fence { number, manifest } } else { Phase::CleanUp { number } }
     }
 
     /// Takes the next step of a writer.
@@ -249,39 +249,37 @@ impl Protocol {
             Phase::Send { number, manifest, left } => {
                 let request = Request { number, object: Object::Manifest(manifest) };
                 match state.send(request, step) {
-                    Some(true) => self.created(number, manifest, left == self.repetitions),
+                    Some(true) => self.created(number, manifest),
                     _ => Phase::ReadBack { number, manifest, left },
                 }
             }
             Phase::ReadBack { number, manifest, left } if answered => {
                 match (Self::holder(state, number, manifest), left.checked_sub(1)) {
-                    (Holder::Own, _) => self.created(number, manifest, false),
-                    (Holder::Fence | Holder::Other, _) => Phase::CleanUp { number, is_certain: false },
+                    (Holder::Own, _) => self.created(number, manifest),
+                    (Holder::Fence | Holder::Other, _) => Phase::CleanUp { number },
                     (Holder::Nothing, Some(left)) => Phase::Send { number, manifest, left },
                     (Holder::Nothing, None) => self.gives_up(number, manifest),
                 }
             }
             Phase::Fence { number, manifest } => match state.send(Request { number, object: Object::Fence }, step) {
-                Some(true) => Phase::CleanUp { number, is_certain: false },
+                Some(true) => Phase::CleanUp { number },
                 _ => Phase::ReadFence { number, manifest },
             },
             Phase::ReadFence { number, manifest } if answered => match Self::holder(state, number, manifest) {
-                Holder::Own => self.created(number, manifest, false),
-                Holder::Fence | Holder::Other => Phase::CleanUp { number, is_certain: false },
+                Holder::Own => self.created(number, manifest),
+                Holder::Fence | Holder::Other => Phase::CleanUp { number },
                 Holder::Nothing => Phase::Indeterminate,
             },
             Phase::Confirm { number, .. } if answered && number > state.floor => Phase::Acknowledged,
-            Phase::Confirm { number, manifest, is_certain } if answered => match state.objects.get(&number) {
-                Some(Object::Manifest(found)) if *found == manifest && (is_certain || !self.rules.doubt) => {
+            Phase::Confirm { number, manifest } if answered => match state.objects.get(&number) {
+                Some(Object::Manifest(found)) if *found == manifest && !self.rules.doubt => {
                     state.objects.remove(&number);
-                    Phase::CleanUp { number, is_certain: true }
+                    Phase::CleanUp { number }
                 }
                 Some(Object::Tombstone(found)) if *found == manifest => Phase::Acknowledged,
                 _ => Phase::Indeterminate,
             },
-            Phase::CleanUp { number, is_certain: false } if answered && self.rules.doubt && number <= state.floor => {
-                Phase::Indeterminate
-            }
+            Phase::CleanUp { number } if answered && self.rules.doubt && number <= state.floor => Phase::Indeterminate,
             Phase::CleanUp { .. } if answered => {
                 state.files &= !bit(writer);
                 Phase::Failed
@@ -384,7 +382,12 @@ impl Model for Protocol {
             }
             Step::Bury => self.bury(&mut state)?,
             Step::RaiseFloor => {
-                let (first, _) = state.versions().next()?;
+                // An expiry raises it over manifests, too, in place of replacing them.
+                let expires = match &state.expiry {
+                    Expiry::Bury(left) => left.as_slice(),
+                    Expiry::Idle => &[],
+                };
+                let (first, _) = state.versions().find(|version| !expires.contains(version))?;
                 if first - 1 <= state.floor || !self.rules.tombstones {
                     return None;
                 }

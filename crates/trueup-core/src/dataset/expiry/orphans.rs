@@ -1,11 +1,10 @@
 //! The files that no version names any more.
 
 use super::super::error::ManifestError;
-use super::super::manifest_file::versions;
 use super::super::storage::Storage;
 use super::super::version_numbers::{Settled, VersionNumbers};
 use super::records::read_records;
-use super::{OrphanFile, named};
+use super::{OrphanFile, named_by_all};
 use crate::Interrupt;
 use std::collections::HashSet;
 use std::io;
@@ -50,7 +49,7 @@ impl Orphans {
             return Ok(found);
         }
         // Read after the records: no version that is published later names a file of theirs.
-        let named = named(dir, &versions(dir)?)?;
+        let named = named_by_all(dir)?;
         let mut taken = HashSet::new();
         let (due, waiting): (Vec<_>, Vec<_>) = records.into_iter().partition(|record| record.is_due(now, grace));
         for record in waiting {
@@ -118,7 +117,7 @@ impl Orphans {
 pub fn needed_files(dir: &Path, now: SystemTime) -> Result<HashSet<String>, ManifestError> {
     let storage = Storage::open(dir)?;
     // Read before the records: the files of a version that expires meanwhile are in one of them.
-    let mut needed: HashSet<String> = named(dir, &versions(dir)?)?.into_keys().collect();
+    let mut needed: HashSet<String> = named_by_all(dir)?.into_keys().collect();
     let records = if storage.is_writable() { read_records(&storage, &storage.list()?)? } else { Vec::new() };
     let waiting = records.into_iter().filter(|record| !record.is_due(now, None));
     needed.extend(waiting.flat_map(|record| record.files).map(|file| file.path));
