@@ -7,7 +7,7 @@ use crate::question::Question;
 use crate::toolbox::Call;
 use std::collections::BTreeSet;
 use trueup::benchmarks::Month;
-use trueup::dictionary::{Measure, MeasureKind, Unit};
+use trueup::dictionary::Unit;
 use trueup::query::{DateRange, Interval};
 use trueup::request::ComparedWith;
 use trueup::{ATTRIBUTION_WINDOW_DAYS, Day, ResultTable, Value};
@@ -116,10 +116,6 @@ pub(crate) fn metric(question: &Question, name: &str) -> Option<MetricDescriptio
     FieldDescription::of(name, Some(&question.dataset)).metric()
 }
 
-fn is_of_spend(measure: &Measure) -> bool {
-    matches!(measure.kind(), MeasureKind::SpendMoney | MeasureKind::SpendCount)
-}
-
 /// Returns whether spend has a dimension.
 fn splits_spend(question: &Question, dimension: &str) -> bool {
     FieldDescription::of(dimension, Some(&question.dataset)).splits_spend() == Some(true)
@@ -170,10 +166,11 @@ pub(crate) fn numbers(draft: &mut Draft, question: &Question, table: &ResultTabl
         draft.note(format!("null means that the denominator is 0, not that the ratio is: {}", over_nothing.join(", ")));
     }
     let described = || question.metrics.iter().filter_map(|name| Some((name, metric(question, name)?)));
+    ungraded(draft, question);
     let unsplit: Vec<&str> =
         question.by.iter().filter(|name| !splits_spend(question, name)).map(String::as_str).collect();
     let of_spend: Vec<&str> = described()
-        .filter(|(_, metric)| metric.measures.iter().any(is_of_spend))
+        .filter(|(_, metric)| metric.measures.iter().any(|measure| measure.is_spend()))
         .map(|(name, _)| name.as_str())
         .collect();
     if !unsplit.is_empty() && !of_spend.is_empty() && table.len() > 1 {
@@ -205,14 +202,37 @@ pub(crate) fn numbers(draft: &mut Draft, question: &Question, table: &ResultTabl
     }
 }
 
+/// Notes that accounts do not grade leads, if a metric is of grades.
+pub(crate) fn ungraded(draft: &mut Draft, question: &Question) {
+    let is_of_grades = |metric: &MetricDescription| metric.measures.iter().any(|measure| measure.is_of_grades());
+    let of_grades = question.metrics.iter().filter(|name| metric(question, name).is_some_and(|one| is_of_grades(&one)));
+    let of_grades: Vec<&str> = of_grades.map(String::as_str).collect();
+    let accounts = question.dataset.accounts();
+    let keys = keys(question);
+    let ungraded: Vec<&&str> = keys.iter().filter(|key| !accounts.lead_grading(key)).collect();
+    let subject = match ungraded.as_slice() {
+        [] => return,
+        _ if of_grades.is_empty() => return,
+        [key] => format!("the account {} does not grade leads", quoted(key)),
+        several => format!("{} of {} accounts do not grade leads", several.len(), keys.len()),
+    };
+    draft.note(format!("{subject}: no conversion of theirs is in {}", of_grades.join(", ")));
+}
+
+/// Returns the keys of the accounts of a question: those that it names, or else all that are described.
+fn keys(question: &Question) -> Vec<&str> {
+    let all = || question.dataset.accounts().iter().map(|account| account.key.as_str()).collect();
+    question.request.accounts.as_ref().map_or_else(all, |keys| keys.iter().map(String::as_str).collect())
+}
+
 /// Notes what currency amounts are in.
 fn currencies(draft: &mut Draft, question: &Question) {
     let accounts = question.dataset.accounts();
-    let all = || accounts.iter().map(|account| account.key.as_str()).collect();
-    let keys: Vec<&str> =
-        question.request.accounts.as_ref().map_or_else(all, |keys| keys.iter().map(String::as_str).collect());
-    let mut codes: Vec<String> =
-        keys.iter().filter_map(|key| accounts.currency(key)).map(|currency| currency.code().to_owned()).collect();
+    let mut codes: Vec<String> = keys(question)
+        .into_iter()
+        .filter_map(|key| accounts.currency(key))
+        .map(|currency| currency.code().to_owned())
+        .collect();
     codes.sort_unstable();
     codes.dedup();
     match codes.as_slice() {

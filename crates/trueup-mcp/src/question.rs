@@ -97,12 +97,13 @@ impl Days {
     /// Reads `days`.
     ///
     /// # Errors
-    /// It is neither two days nor the name of a range.
-    pub(crate) fn read(value: &Value) -> Result<Self, Fault> {
-        let refused = |message: String| {
-            Fault::new("invalid-days", format!("`days`: {message}"), "give two dates as YYYY-MM-DD, or a name")
+    /// It is neither two days nor the name of a range, or a month or a quarter without its year.
+    pub(crate) fn read(value: &Value, today: Day) -> Result<Self, Fault> {
+        let fault = |message: String, fix: String| {
+            Fault::new("invalid-days", format!("`days`: {message}"), fix)
                 .example(r#"{"days": {"start": "2026-05-01", "end": "2026-05-31"}}"#)
         };
+        let refused = |message: String| fault(message, "give two dates as YYYY-MM-DD, or a name".to_owned());
         let day = |text: &str| text.parse::<Day>().map_err(|error| refused(error.to_string()));
         if let Value::Object(days) = value {
             let get = |name: &str| {
@@ -121,11 +122,15 @@ impl Days {
         if let Ok(day) = text.parse::<Day>() {
             return Ok(Self { dates: Some(DateRange { start: day, end: day }), ..Self::default() });
         }
-        // People say `last 90d`, `last month` and `last_month`.
-        let last = text.strip_prefix("last ").unwrap_or(text);
-        let hyphenated = text.to_lowercase().replace([' ', '_'], "-");
-        let parsed = last.parse::<NamedRange>().or_else(|_| hyphenated.parse::<NamedRange>());
-        let named = parsed.map_err(|error| refused(error.to_string()))?;
+        let name = range_name(text);
+        let year = |back: u16| today.to_string().get(..4).and_then(|year| year.parse::<u16>().ok()?.checked_sub(back));
+        let of_year = |back| format!("{}-{name}", year(back)?).parse::<NamedRange>().ok();
+        let begun = |range: &NamedRange| range.days(today).is_ok_and(|days| days.start <= today);
+        if let Some(newest) = [0, 1].into_iter().filter_map(of_year).find(begun) {
+            let message = format!("`{}` has no year", Shown(text));
+            return Err(fault(message, format!("the newest one that has begun is `{newest}`")));
+        }
+        let named = name.parse::<NamedRange>().map_err(|error| refused(error.to_string()))?;
         Ok(Self { named: Some(named), dates: None, name: Some(text.to_owned()) })
     }
 
@@ -139,6 +144,48 @@ impl Days {
     }
 }
 
+/// Returns the name of the range that words say: `14d` for `last 14 days`, `2026-Q3` for `Q3 2026`, `2026-09` for
+/// `September 2026`, and `09` for `September`. Other words are as they are, with hyphens.
+fn range_name(text: &str) -> String {
+    const MONTHS: [&str; 12] = [
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+    ];
+    const UNITS: [(&str, &str); 4] = [("day", "d"), ("week", "w"), ("month", "mo"), ("year", "y")];
+    let lower = text.to_lowercase();
+    let is_number = |word: &str| word.starts_with(|first: char| first.is_ascii_digit());
+    let words: Vec<String> = lower
+        .split(|between: char| between.is_whitespace() || "_-,".contains(between))
+        .filter(|word| !word.is_empty())
+        .map(|word| match MONTHS.iter().position(|month| *month == word || month.get(..3) == Some(word)) {
+            Some(month) => format!("{:02}", month + 1),
+            None if matches!(word, "q1" | "q2" | "q3" | "q4") => word.to_uppercase(),
+            None => word.to_owned(),
+        })
+        .collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["last" | "past", span] if is_number(span) => (*span).to_owned(),
+        ["last" | "past", count, unit] if is_number(count) => {
+            let unit = unit.strip_suffix('s').unwrap_or(unit);
+            let unit = UNITS.iter().find(|(name, _)| *name == unit).map_or(unit, |(_, short)| *short);
+            format!("{count}{unit}")
+        }
+        [part, year] if year.len() == 4 && is_number(year) => format!("{year}-{part}"),
+        words => words.join("-"),
+    }
+}
+
 impl Question {
     /// Reads the question of a call. `compare` is what the answer is compared with.
     ///
@@ -148,7 +195,7 @@ impl Question {
         let arguments = &call.arguments;
         let names = |name: &str| arguments.texts(name).unwrap_or_default();
         let (mut metrics, by) = (names("metrics"), names("by"));
-        let days = Days::read(arguments.value("days").unwrap_or(&Value::Null))?;
+        let days = Days::read(arguments.value("days").unwrap_or(&Value::Null), call.toolbox.today())?;
         let (dataset, version) = dataset(call)?;
         check_kinds(&dataset, &metrics, &by)?;
         let within =

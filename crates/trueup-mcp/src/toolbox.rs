@@ -209,27 +209,47 @@ impl Toolbox {
             return Ok(self.caller.accounts.as_ref().map(|keys| keys.iter().cloned().collect()));
         };
         let keys = self.account_keys()?;
-        let Some(missing) = named.iter().find(|key| !keys.contains(*key)) else { return Ok(Some(named)) };
+        let missing: Vec<&String> = named.iter().filter(|key| !keys.contains(*key)).take(MAX_NAMED_ACCOUNTS).collect();
+        if missing.is_empty() {
+            return Ok(Some(named));
+        }
+        let listed = |keys: &[&str]| keys.iter().map(|key| format!("`{}`", Shown(key))).collect::<Vec<_>>().join(", ");
+        let fixes: Vec<String> = missing
+            .iter()
+            .map(|missing| match self.similar_accounts(&keys, missing).as_slice() {
+                [] => {
+                    let first: Vec<&str> = keys.iter().take(MAX_NAMED_ACCOUNTS).map(String::as_str).collect();
+                    format!("keys of accounts are {}; `overview` lists them", listed(&first))
+                }
+                similar => format!("did you mean {}?", listed(similar)),
+            })
+            .collect();
+        let fix = match fixes.as_slice() {
+            [fix] => fix.clone(),
+            fixes => {
+                let each = missing.iter().zip(fixes).map(|(missing, fix)| format!("`{}`: {fix}", Shown(missing)));
+                each.collect::<Vec<_>>().join(" ")
+            }
+        };
+        let missing: Vec<&str> = missing.into_iter().map(String::as_str).collect();
+        Err(Fault::new("inaccessible-accounts", format!("there is no account with the key {}", listed(&missing)), fix))
+    }
+
+    /// Returns the keys of accounts that somebody may mean: those with that name, or else similar ones.
+    fn similar_accounts<'k>(&self, keys: &'k BTreeSet<String>, meant: &str) -> Vec<&'k str> {
         let accounts = self.dataset.accounts();
         // A name is mostly what a person says, and the key is what tools take.
-        let by_name = keys.iter().filter(|key| accounts.name(key).eq_ignore_ascii_case(missing));
-        let mut similar: Vec<&str> = by_name.map(String::as_str).collect();
-        if similar.is_empty() {
-            similar = most_similar(missing, keys.iter().map(String::as_str));
+        let by_name = keys.iter().filter(|key| accounts.name(key).eq_ignore_ascii_case(meant));
+        let by_name: Vec<&str> = by_name.map(String::as_str).collect();
+        if !by_name.is_empty() {
+            return by_name;
         }
-        if similar.is_empty() {
-            let names = most_similar(missing, keys.iter().map(|key| accounts.name(key)));
-            similar = keys.iter().filter(|key| names.contains(&accounts.name(key))).map(String::as_str).collect();
+        let similar = most_similar(meant, keys.iter().map(String::as_str));
+        if !similar.is_empty() {
+            return similar;
         }
-        let listed =
-            |keys: Vec<&str>| keys.iter().map(|key| format!("`{}`", Shown(key))).collect::<Vec<_>>().join(", ");
-        let fix = if similar.is_empty() {
-            let first = keys.iter().take(MAX_NAMED_ACCOUNTS).map(String::as_str).collect();
-            format!("keys of accounts are {}; `overview` lists them", listed(first))
-        } else {
-            format!("did you mean {}?", listed(similar))
-        };
-        Err(Fault::new("inaccessible-accounts", format!("there is no account with the key `{}`", Shown(missing)), fix))
+        let names = most_similar(meant, keys.iter().map(|key| accounts.name(key)));
+        keys.iter().filter(|key| names.contains(&accounts.name(key))).map(String::as_str).collect()
     }
 
     /// Returns the first and the last day of the data of the caller's accounts; `None` if they have none.

@@ -45,7 +45,7 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
     let accounts = toolbox.accounts(call.arguments.texts("accounts"))?;
     let all = || Ok(toolbox.days(&call.execution)?.unwrap_or(DateRange { start: Day::MIN, end: Day::MIN }));
     let range = match call.arguments.value("days") {
-        Some(days) => Days::read(days)?.range(toolbox.today())?,
+        Some(days) => Days::read(days, toolbox.today())?.range(toolbox.today())?,
         None => all().map_err(|error: trueup::Error| Fault::from(error))?,
     };
     // A value that only spend has gets a row with a metric of spend, which is none of money.
@@ -63,6 +63,8 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
         })
         .collect();
     values.sort_by_key(|(_, count)| Reverse(*count));
+    // Events without a value are a row, and no value.
+    let without = values.iter().position(|(text, _)| text.is_empty()).map(|at| values.remove(at).1);
     let mut draft = Draft::default();
     if let Some(search) = call.arguments.text("search").filter(|search| !search.is_empty()) {
         let folded = search.to_lowercase();
@@ -81,6 +83,9 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
         } else {
             values = found;
         }
+    }
+    if let Some(events) = without.filter(|events| *events > 0) {
+        draft.note(format!("{events} events have nothing in `{field}`; `{field} is empty` selects them"));
     }
     let accounts_shown = accounts_text(call, accounts.as_deref())?;
     draft.head.push(format!(

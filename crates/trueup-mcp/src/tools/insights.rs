@@ -51,7 +51,8 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
     let toolbox = call.toolbox;
     let accounts = toolbox.accounts(call.arguments.texts("accounts"))?;
     let filter = accounts.clone().map_or(AccountFilter::All, |keys| AccountFilter::Only(keys.into_iter().collect()));
-    let days = call.arguments.value("days").map(|days| Days::read(days)?.range(toolbox.today())).transpose()?;
+    let today = toolbox.today();
+    let days = call.arguments.value("days").map(|days| Days::read(days, today)?.range(today)).transpose()?;
     let found = toolbox.dataset.insights(&filter, days, MAX_DOCUMENTS, &call.execution.interrupt)?;
     if found.matched() > MAX_DOCUMENTS {
         let message = format!("{} documents match, but at most {MAX_DOCUMENTS} are read", found.matched());

@@ -59,7 +59,7 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
             dataset(call)?,
             vec![metric.clone()],
             vec![dimension.clone()],
-            Days::read(&days)?,
+            Days::read(&days, call.toolbox.today())?,
             rest,
         )?;
         let table = question.run(call)?;

@@ -1,11 +1,11 @@
 //! `why`: what the numbers of one row are made of.
 
-use crate::Fault;
 use crate::answer::{Answer, Grid};
 use crate::cell::{Cell, quoted};
 use crate::question::{DETAILS, INTERVAL, Question, SUBJECT};
 use crate::schema::{Argument, Group, Kind};
 use crate::toolbox::{Call, Tool};
+use crate::{Fault, notes};
 use serde_json::{Value as Json, json};
 use trueup::query::{LineOrder, WhyQuery};
 
@@ -53,6 +53,7 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
     let row = answer.row.iter().map(|(name, value)| format!("{name} {}", quoted(value)));
     let row = row.collect::<Vec<_>>().join(", ");
     let mut draft = question.draft(call, "why")?;
+    notes::ungraded(&mut draft, &question);
     draft.head.push(format!(
         "row: {}{} to {}",
         if row.is_empty() { row } else { row + ", " },

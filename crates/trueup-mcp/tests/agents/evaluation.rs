@@ -99,7 +99,7 @@ const DIMENSIONS: &str = "channel=attributionChannel|category=attributionCategor
 /// The personal columns that people ask for.
 const PERSONAL: &str = "phone number=customerPhone|e-mail=customerEmail|transcript=conversionTranscript";
 /// The names of ranges, as people say them.
-const RANGES: &str = "last month|this month|last week|yesterday|last year|this year|last 14d";
+const RANGES: &str = "last month|this month|last week|yesterday|last year|this year|last 14 days";
 const MONTHS: &str = "January|February|March|April|May|June|July|August|September|October|November|December";
 
 /// Returns the names of a list that are picked, each with what it stands for.
@@ -274,12 +274,21 @@ impl Agent {
                 Err(fault) => {
                     let said = fault.to_json().to_string();
                     self.read += said.chars().count();
-                    let key = fault.fix.strip_prefix("did you mean `").and_then(|fix| fix.strip_suffix("`?"));
-                    let name = fault.message.split('`').nth(1).unwrap_or_default();
-                    let Some((key, accounts)) = key.zip(arguments["accounts"].as_array_mut()) else {
+                    let quoted = |text: &str| text.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+                    let (names, mut keys) = (quoted(&fault.message), quoted(&fault.fix));
+                    // The corrections of several begin with what each corrects.
+                    if names.len() > 1 {
+                        keys = keys.into_iter().skip(1).step_by(2).collect();
+                    }
+                    let are_corrected = fault.fix.contains("did you mean") && keys.len() == names.len();
+                    let Some(accounts) = arguments["accounts"].as_array_mut().filter(|_| are_corrected) else {
                         return (fault.code.into(), said);
                     };
-                    accounts.iter_mut().filter(|account| **account == *name).for_each(|account| *account = key.into());
+                    for account in accounts {
+                        if let Some((_, key)) = names.iter().zip(&keys).find(|(name, _)| *account == **name) {
+                            *account = key.as_str().into();
+                        }
+                    }
                 }
                 Ok(answer) => {
                     self.read += answer.text.chars().count();
@@ -375,7 +384,7 @@ fn dates(words: &str) -> Vec<(String, bool)> {
 
 /// Returns the days of a question, as an argument.
 fn days(words: &str) -> Json {
-    let lower = words.to_lowercase().replace(" days", "d");
+    let lower = words.to_lowercase();
     match dates(words).as_slice() {
         [(start, true), (end, true), ..] => json!({ "start": start, "end": end }),
         [(first, _), (last, _)] if lower.contains("through") || lower.contains("from ") => {

@@ -55,6 +55,15 @@ fn faults_name_what_is_wrong_and_what_to_do() {
             "inaccessible-accounts",
             "`nobody`",
         ),
+        (
+            json!({ "metrics": ["leads"], "days": "last-month", "accounts": ["Summit Heating & Air", "titan roofing"] }),
+            "inaccessible-accounts",
+            "`Summit Heating & Air`: did you mean `summit-hvac`? `titan roofing`: did you mean `titan-roofing`?",
+        ),
+        (json!({ "metrics": ["leads"], "days": "May" }), "invalid-days", "has begun is `2024-05`"),
+        (json!({ "metrics": ["leads"], "days": "December" }), "invalid-days", "has begun is `2023-12`"),
+        (json!({ "metrics": ["leads"], "days": "q3" }), "invalid-days", "has begun is `2024-Q3`"),
+        (json!({ "metrics": ["leads"], "days": "next month" }), "invalid-days", "expected a range"),
         (json!({ "metrics": ["leads"], "days": "last-month", "as_of": "3" }), "no-versions", "leave `as_of` out"),
     ] {
         let (found, text) = of_query(arguments.clone());
