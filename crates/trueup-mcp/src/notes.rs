@@ -219,7 +219,7 @@ pub(crate) fn ungraded(draft: &mut Draft, question: &Question) {
     draft.note(format!("{subject}: no conversion of theirs is in {}", of_grades.join(", ")));
 }
 
-/// Returns the keys of the accounts of a question: those that it names, or else all that are described.
+/// Returns the keys of the accounts of a question: the ones that it names, or else all that are described.
 fn keys(question: &Question) -> Vec<&str> {
     let all = || question.dataset.accounts().iter().map(|account| account.key.as_str()).collect();
     question.request.accounts.as_ref().map_or_else(all, |keys| keys.iter().map(String::as_str).collect())

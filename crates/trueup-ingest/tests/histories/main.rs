@@ -7,7 +7,7 @@
 //! | variable | |
 //! |---|---|
 //! | `TRUEUP_SEED=7` | repeats one history, and prints it |
-//! | `TRUEUP_SEEDS=100000` | tries this number of histories; `50000..100000` tries those from the first up to the last |
+//! | `TRUEUP_SEEDS=100000` | tries this number of histories; `50000..100000` is a part of them |
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -76,7 +76,7 @@ fn number(variable: &str) -> Option<u64> {
     env::var(variable).ok().map(|value| value.parse().unwrap())
 }
 
-/// Returns the seeds that a variable says, or by default some and those that have shown faults.
+/// Returns the seeds that a variable says, or by default some, and the ones that have shown faults.
 fn seeds() -> Vec<u64> {
     let Ok(said) = env::var("TRUEUP_SEEDS") else { return FAULTY.into_iter().chain(0..HISTORIES).collect() };
     let (first, end) = said.split_once("..").unwrap_or(("0", &said));

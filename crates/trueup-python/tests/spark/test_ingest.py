@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow
 import pyarrow.parquet
 import pytest
+from sample import cases
 
 import trueup
 import trueup.spark
@@ -315,8 +316,9 @@ def test_executors_are_killed_at_random_moments(
     begun = time.monotonic()
     ingest(tmp_path / "second")
     usual = time.monotonic() - begun
+    kills = cases(20)
     killed = ingested = asked = 0
-    while killed < 20 and asked < 60:
+    while killed < kills and asked < 3 * kills:
         wait_until(cluster.executors, "an executor")
         done = threading.Event()
 
@@ -339,7 +341,7 @@ def test_executors_are_killed_at_random_moments(
             assert str(error) and not list(folder.glob("manifest-*")) and (in_store or not folder.exists())
         done.set()
         killer.join()
-    assert killed == 20 and ingested > 0.7 * asked, (killed, ingested, asked)
+    assert killed == kills and ingested >= 0.7 * asked - 1, (killed, ingested, asked)
 
 
 CONNECT = """

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow
 import pytest
+from sample import cases
 from superseded import supersede
 
 import trueup
@@ -68,17 +69,17 @@ def test_random_questions_have_the_answers_of_one_process(
 ) -> None:
     """Through RDDs, and through data frames as in Spark Connect."""
     chance = random.Random(18)
-    rows = 0
-    for number in range(60):
+    rows, questions = 0, cases(60)
+    for number in range(questions):
         monkeypatch.setattr(_query, "_FAN_IN", chance.choice([3, 16]))
-        if number == 40:
+        if number == 2 * questions // 3:
             monkeypatch.setattr(_tasks, "context_of", lambda spark: None)
         asked = question(chance, dataset)
         expected = dataset.query(dataset.prepare(**asked))
         found = trueup.spark.query(spark, dataset.path, **asked, splits=chance.choice([1, 3, 8, 20]))
         assert same(found, expected), f"{number}: {asked}"
         rows += len(expected)
-    assert rows > 5_000
+    assert rows > 80 * questions
 
 
 def test_the_number_of_tasks_follows_the_rows(spark: SparkSession, dataset: trueup.Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -308,8 +309,9 @@ def test_executors_are_killed_at_random_moments(
     begun = time.monotonic()
     ask()
     usual = time.monotonic() - begun
+    kills = cases(20)
     killed = answered = asked = 0
-    while killed < 20 and asked < 60:
+    while killed < kills and asked < 3 * kills:
         wait_until(cluster.executors, "an executor")
         done = threading.Event()
 
@@ -328,7 +330,7 @@ def test_executors_are_killed_at_random_moments(
             assert str(error)
         done.set()
         killer.join()
-    assert killed == 20 and answered > 0.7 * asked, (killed, answered, asked)
+    assert killed == kills and answered >= 0.7 * asked - 1, (killed, answered, asked)
 
 
 def test_a_worker_that_pauses_delays_the_answer(
@@ -367,7 +369,7 @@ def test_the_store_is_killed_and_started_again_at_random_moments(
         return trueup.spark.query(spark, url, **WIDE, splits=6, timeout=60)
 
     # The same dataset at other URLs, of which no executor has anything in memory.
-    first, *others = [store.copy(folder)[1] for _ in range(11)]
+    first, *others = [store.copy(folder)[1] for _ in range(1 + cases(20))]
     begun = time.monotonic()
     assert same(ask(first), wide)
     usual = time.monotonic() - begun
@@ -388,7 +390,7 @@ def test_the_store_is_killed_and_started_again_at_random_moments(
         except trueup.Error as error:
             assert url in str(error)
         killer.join()
-    assert answered >= 7, answered
+    assert answered >= 0.7 * len(others) - 1, answered
 
 
 def test_a_deadline_ends_a_query_whose_store_is_lost(
