@@ -66,8 +66,8 @@ pub use endpoint::insights::InsightDocuments;
 pub use error::{BenchmarkJobError, InvalidQuery, MissingRange, ServiceError, Upstream};
 pub use handle::SignedIn;
 pub use limits::{Clock, Limits, SystemClock};
-pub(crate) use negotiation::PARQUET;
 pub use negotiation::accepts_gzip;
+pub(crate) use negotiation::{CSV, PARQUET};
 pub use request::Request;
 pub use response::Response;
 

@@ -7,7 +7,7 @@ use crate::ATTRIBUTION_WINDOW_DAYS;
 use crate::query::Interval;
 use crate::service::endpoint::access::{DICTIONARY, WHOLE_DICTIONARY};
 use crate::service::endpoint::description::{Endpoint, OtherParameters, Parameter, ValueType};
-use crate::service::{Limits, PARQUET};
+use crate::service::{CSV, Limits, PARQUET};
 use std::collections::BTreeMap;
 
 /// The id of the operation `GET /api`.
@@ -183,7 +183,7 @@ fn success_response(operation: &'static str) -> JsonValue {
         "events" => (
             "EventsAnswer",
             "One row for each combination of values of the dimensions, in each sub-range. With `why`, what numbers of one of \
-             these rows are made of. With `Accept: application/vnd.apache.parquet`, the same rows, or the lines, as a Parquet file.",
+             these rows are made of. With `Accept: application/vnd.apache.parquet` or `text/csv`, the same rows, or the lines, as a Parquet file or as CSV.",
         ),
         "benchmarks" => {
             ("BenchmarksAnswer", "One row for each series of each combination of values of the dimensions.")
@@ -195,7 +195,7 @@ fn success_response(operation: &'static str) -> JsonValue {
             "Content-Encoding",
             header("string", "`gzip`, unless the request rules it out, or the answer is a Parquet file."),
         ),
-        ("Vary", header("string", "`Accept-Encoding`; with `Accept`, if the request asks for a Parquet file.")),
+        ("Vary", header("string", "`Accept-Encoding`; with `Accept`, if the request asks for Parquet or CSV.")),
         ("Cache-Control", header("string", "`no-store`.")),
     ];
     if operation == "events" {
@@ -205,14 +205,13 @@ fn success_response(operation: &'static str) -> JsonValue {
         let means = "The currencies whose amounts the answer adds up as if they were one, such as `CAD, USD`; `none` is that of \
                      accounts that state none. Absent if the answer adds up no amounts of different currencies.";
         headers.push(("Trueup-Currencies", header("string", means)));
-        let means =
-            "Of a Parquet file, its name, such as `attachment; filename=\"events-2025-01-01-2025-03-31.parquet\"`.";
+        let means = "Of Parquet and CSV, the name of the file, such as `attachment; filename=\"events-2025-01-01-2025-03-31.parquet\"`.";
         headers.push(("Content-Disposition", header("string", means)));
     }
     let content = json(reference("schemas", schema));
     let content = match operation {
         // A binary body has no schema.
-        "events" => content.with(PARQUET, object::<&str>([])),
+        "events" => content.with(PARQUET, object::<&str>([])).with(CSV, object([("schema", typed("string"))])),
         _ => content,
     };
     object([("description", means.into()), ("headers", object(headers)), ("content", content)])

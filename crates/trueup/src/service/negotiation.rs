@@ -2,6 +2,8 @@
 
 /// The media type of Parquet files.
 pub(crate) const PARQUET: &str = "application/vnd.apache.parquet";
+/// The media type of CSV.
+pub(crate) const CSV: &str = "text/csv";
 const JSON: &str = "application/json";
 
 /// The form of an answer with rows.
@@ -10,19 +12,22 @@ pub(super) enum AnswerFormat {
     Json,
     /// JSON in which a ratio over nothing is null, and not 0.
     JsonWithNulls,
+    Csv,
     Parquet,
 }
 
 impl AnswerFormat {
-    /// Returns the form for the header `Accept`: Parquet if the header names it with a weight other than 0, and does
-    /// not name JSON with the same weight or a higher one; otherwise JSON. Ranges such as `*/*` name neither form. JSON
-    /// with the parameter `over-nothing=null` has null for ratios over nothing.
+    /// Returns the form for the header `Accept`: the one that the header names with the highest weight other than 0. Of
+    /// equal weights, JSON comes before Parquet, and Parquet before CSV. Ranges such as `*/*` name no form, and without
+    /// any it is JSON. JSON with the parameter `over-nothing=null` has null for ratios over nothing.
     pub(super) fn new(accept: Option<&str>) -> Self {
         let weight_of = |name| accept.and_then(|header| named(header, name)).unwrap_or(0.0);
-        let (parquet, json) = (weight_of(PARQUET), weight_of(JSON));
+        let [parquet, csv, json] = [PARQUET, CSV, JSON].map(weight_of);
         let with_nulls = || accept.is_some_and(|header| has_parameter(header, JSON, "over-nothing", "null"));
-        if parquet > json {
+        if parquet > json && parquet >= csv {
             Self::Parquet
+        } else if csv > json {
+            Self::Csv
         } else if with_nulls() {
             Self::JsonWithNulls
         } else {
@@ -135,7 +140,7 @@ mod tests {
             "*/*",
             "application/*",
             "application/json",
-            "text/csv",
+            "text/html",
             "application/vnd.apache.parquet;q=0",
             "application/json, application/vnd.apache.parquet",
             "application/vnd.apache.parquet;q=0.5, application/json;q=0.6",
@@ -146,8 +151,20 @@ mod tests {
     }
 
     #[test]
+    fn csv_must_be_named_and_preferred() {
+        for header in ["text/csv", "Text/CSV; charset=utf-8", "text/csv, application/vnd.apache.parquet;q=0.9, */*"] {
+            assert_eq!(AnswerFormat::new(Some(header)), AnswerFormat::Csv, "{header}");
+        }
+        for header in ["text/*", "text/csv;q=0", "text/csv, application/json"] {
+            assert_eq!(AnswerFormat::new(Some(header)), AnswerFormat::Json, "{header}");
+        }
+        let both = "text/csv, application/vnd.apache.parquet";
+        assert_eq!(AnswerFormat::new(Some(both)), AnswerFormat::Parquet);
+    }
+
+    #[test]
     fn nulls_must_be_asked_for_by_name() {
-        for header in ["application/json; over-nothing=null", "text/csv, Application/JSON;q=0.5;Over-Nothing = NULL"] {
+        for header in ["application/json; over-nothing=null", "text/html, Application/JSON;q=0.5;Over-Nothing = NULL"] {
             assert_eq!(AnswerFormat::new(Some(header)), AnswerFormat::JsonWithNulls, "{header}");
         }
         for header in ["application/json; over-nothing=0", "application/json; over-nothing", "*/*; over-nothing=null"] {

@@ -5,6 +5,7 @@ use super::error::ServiceError;
 use super::error_text::ErrorText;
 use super::memory::UserMemory;
 use super::negotiation::{AnswerFormat, PARQUET, accepts_gzip};
+use crate::csv;
 use crate::json::JsonRows;
 use crate::{Interrupt, NoRoom, Reservation, ResultTable};
 use serde::Serialize;
@@ -18,8 +19,7 @@ pub(super) struct Answer {
     status: u16,
     /// The headers that only this answer has.
     pub(super) headers: Headers,
-    /// Whether the body is a Parquet file.
-    is_file: bool,
+    content_type: &'static str,
     body: BodySource,
     memory: BodyMemory,
 }
@@ -28,7 +28,10 @@ pub(super) struct Answer {
 /// know the scheme.
 const CHALLENGE: &str = "ApiKey realm=\"trueup\"";
 
-/// The value of `Vary` for a request that does not ask for a Parquet file. It need not name `Accept`, because no cache
+const JSON_TYPE: &str = "application/json; charset=utf-8";
+const CSV_TYPE: &str = "text/csv; charset=utf-8; header=present";
+
+/// The value of `Vary` for a request that asks for JSON. It need not name `Accept`, because no cache
 /// may store an answer.
 const VARY: &str = "Accept-Encoding";
 /// The value of `Vary` for any other request.
@@ -36,7 +39,7 @@ const VARY_FORMAT: &str = "Accept, Accept-Encoding";
 
 impl Answer {
     const fn new(body: BodySource, memory: BodyMemory) -> Self {
-        Self { status: 200, headers: Vec::new(), is_file: false, body, memory }
+        Self { status: 200, headers: Vec::new(), content_type: JSON_TYPE, body, memory }
     }
 
     /// Answers with the rows of a table, which are written while they are sent.
@@ -50,7 +53,7 @@ impl Answer {
     /// failure is still an error in JSON.
     ///
     /// Memory for the file, and for the columns from which it is written, counts against the same budget as that of
-    /// the table. `name` is the name of the file without its ending: ASCII without quotation marks.
+    /// the table. `name` is the name of the file without its ending.
     pub(super) fn parquet(table: ResultTable, name: &str, interrupt: &Interrupt) -> Result<Self, ServiceError> {
         let reserve = |bytes| table.reserve_more(bytes).map_err(ServiceError::no_room);
         let mut held = vec![reserve(table.bytes())?];
@@ -67,9 +70,21 @@ impl Answer {
         drop(held);
         let _extra = reserve(bytes.len() + write_buffer(bytes.len()))?;
         let mut answer = Self::new(BodySource::Finished { bytes, sent: 0 }, BodyMemory::Table { _extra });
-        answer.is_file = true;
-        answer.headers.push(("Content-Disposition", Cow::Owned(format!("attachment; filename=\"{name}.parquet\""))));
-        Ok(answer)
+        answer.content_type = PARQUET;
+        Ok(answer.with_file_name(&format!("{name}.parquet")))
+    }
+
+    /// Answers with the rows of a table as CSV, as [`csv::write_rows`] writes it. The text is finished before the
+    /// answer begins, and its memory counted. `name` is the name of the file without its ending.
+    pub(super) fn csv(table: &ResultTable, name: &str, memory: &UserMemory<'_>) -> Result<Self, ServiceError> {
+        let answer = Self::text(memory, |text| csv::write_rows(table, text))?;
+        Ok(Self { content_type: CSV_TYPE, ..answer }.with_file_name(&format!("{name}.csv")))
+    }
+
+    /// Names the file that the body is saved as: ASCII without quotation marks.
+    fn with_file_name(mut self, name: &str) -> Self {
+        self.headers.push(("Content-Disposition", Cow::Owned(format!("attachment; filename=\"{name}\""))));
+        self
     }
 
     /// Answers with JSON text that `write` writes. Memory is reserved while the text grows.
@@ -126,12 +141,12 @@ impl Answer {
     /// Adds the headers that every response has. A Parquet file is not compressed again. `format` is the form
     /// that the request asks for.
     pub(super) fn into_response(self, gzip: bool, format: AnswerFormat) -> Response {
-        let gzip = gzip && !self.is_file;
-        let content_type = if self.is_file { PARQUET } else { "application/json; charset=utf-8" };
+        let gzip = gzip && self.content_type != PARQUET;
+        let is_other = matches!(format, AnswerFormat::Parquet | AnswerFormat::Csv);
         let mut headers: Headers = vec![
-            ("Content-Type", Cow::Borrowed(content_type)),
+            ("Content-Type", Cow::Borrowed(self.content_type)),
             ("Cache-Control", Cow::Borrowed("no-store")),
-            ("Vary", Cow::Borrowed(if format == AnswerFormat::Parquet { VARY_FORMAT } else { VARY })),
+            ("Vary", Cow::Borrowed(if is_other { VARY_FORMAT } else { VARY })),
         ];
         if gzip {
             headers.push(("Content-Encoding", Cow::Borrowed("gzip")));
@@ -156,7 +171,8 @@ pub struct Response {
     pub status: u16,
     /// The headers. Values are ASCII.
     pub headers: Vec<(&'static str, Cow<'static, str>)>,
-    /// The body: JSON in UTF-8, compressed with gzip if the header `Content-Encoding` says so, or a Parquet file.
+    /// The body: JSON or CSV in UTF-8, compressed with gzip if the header `Content-Encoding` says so, or a Parquet
+    /// file.
     pub body: Body,
 }
 

@@ -9,7 +9,7 @@
 //! | `bodies` | the memory of answers until they are sent, and documents that are read meanwhile |
 //! | `failures` | a damaged dataset, a passed deadline |
 //! | `currencies` | the header that names currencies |
-//! | `why`, `parquet` | explanations of numbers; answers as Parquet |
+//! | `why`, `parquet`, `csv` | explanations of numbers; answers as Parquet and as CSV |
 //! | `benchmarks` | when benchmarks are computed, and whom they must not reveal |
 //! | `keys`, `keys_hidden` | rotation and the hourly limit under load; no secret is ever shown |
 //! | `tenants` | the data of one tenant change no answer to another |
@@ -20,6 +20,7 @@
 
 mod benchmarks;
 mod bodies;
+mod csv;
 mod currencies;
 mod failures;
 mod goldens;

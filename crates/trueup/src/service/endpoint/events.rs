@@ -176,6 +176,7 @@ fn answer(service: &Service, context: &RequestContext<'_>) -> Result<Answer, Ser
     let answer = match context.format {
         AnswerFormat::Json => Answer::rows(JsonRows::array(table)),
         AnswerFormat::JsonWithNulls => Answer::rows(JsonRows::array(table).with_nulls()),
+        AnswerFormat::Csv => Answer::csv(&table, &file_name("events", range), &context.memory),
         AnswerFormat::Parquet => Answer::parquet(table, &file_name("events", range), context.interrupt),
     };
     with_currencies(with_unknown_fields(answer?, &unknown), context, asked)

@@ -66,6 +66,7 @@ pub(super) fn answer(
     let unknown = snapshot.unknown_fields(scope, &query.names(), interrupt)?;
     let answer = match context.format {
         AnswerFormat::Json | AnswerFormat::JsonWithNulls => Answer::rows(json::explanation(why)),
+        AnswerFormat::Csv => Answer::csv(why.lines(), &file_name(WHY.name, why.range), memory),
         AnswerFormat::Parquet => {
             let name = file_name(WHY.name, why.range);
             Answer::parquet(why.into_lines(), &name, interrupt)
