@@ -72,7 +72,9 @@ mod shape;
 mod spend;
 mod types;
 
-pub(crate) use accumulators::{AddValues, CountedEvent, DayCount, PairDurations, Spend, agent_rule, is_sum, rule};
+pub(crate) use accumulators::{
+    AddValues, CountedEvent, DayCount, GroupState, PairDurations, Spend, agent_rule, is_sum, rule,
+};
 pub(crate) use context::QueryContext;
 pub(crate) use event_aggregator::EventAggregator;
 pub(crate) use event_rows::{EncodedDimension, EventRows};

@@ -9,8 +9,9 @@
 //! - `open`: a dataset from its folder, from a version of it that is open, or from tables in memory
 //! - `decode_ahead`: what is decoded when a dataset is reopened
 //! - `id`: the identity of a version, by which processes know that they read the same one
-//! - `row_group`: the columns of a row group, decoded once for all versions that share them, and `column_cache`, which
+//! - `row_group`: the columns of a row group, decoded once for all versions that share them, and `counted_cache`, which
 //!   holds them
+//! - `result_cache`: results of earlier queries, kept for later ones
 //! - `table_file`: a Parquet file: its footer, which is read when the file is first needed, the bounds by
 //!   which a query skips a row group, and the column chunks of a row group
 //! - `event_file`: some rows of a file of events, for an ingest
@@ -33,9 +34,9 @@ mod as_of;
 mod batch_list;
 mod block_checksums;
 mod checked_file;
-mod column_cache;
 mod commit;
 mod condition;
+mod counted_cache;
 mod decode_ahead;
 mod deletion_vector;
 pub(crate) mod error;
@@ -50,6 +51,7 @@ pub mod manifest_file;
 mod open;
 mod protocol;
 mod read_ahead;
+mod result_cache;
 mod row_group;
 mod seal;
 mod storage;
@@ -65,8 +67,8 @@ pub use as_of::{AsOf, InvalidAsOf, version_ranges};
 pub use batch_list::{Batch, ReadFile, Reading, encode_batches, read_batch_list};
 pub use block_checksums::{BlockHasher, BlockSums};
 pub use checked_file::{CheckedFile, CheckedReader};
-pub use column_cache::ColumnCacheCounts;
 pub use commit::{Commit, CommitOperation, CommitTime};
+pub use counted_cache::ColumnCacheCounts;
 pub use deletion_vector::{Days, DeletionVector, encode_vectors, read_vector_file};
 pub use error::DatasetError;
 pub use event_file::{EventFile, EventRowGroup};
@@ -75,6 +77,7 @@ pub use forgotten::{FORGOTTEN_KEY_BYTES, ForgottenCustomers, read_forgotten};
 pub use insights::{Insight, InsightLine, InsightLineFault, Insights};
 pub use open::{Tables, read_accounts, read_definitions, read_mapping};
 pub use protocol::{ControlTotals, ConvertedAmounts, InputProtocol, ProtocolReport, ReplacedRows, TableProtocol};
+pub use result_cache::ResultCacheCounts;
 pub use table_file::describe_row_group;
 pub use verify::Verification;
 pub use version_summary::VersionSummary;
@@ -89,16 +92,17 @@ pub use trueup_store::{
 pub(crate) use checked_file::StartedReads;
 pub(crate) use id::DatasetId;
 pub(crate) use read_ahead::ReadAhead;
-pub(crate) use row_group::RowGroup;
+pub(crate) use result_cache::{ResultCache, ResultKey, ResultOrigin};
+pub(crate) use row_group::{RowGroup, RowGroupRows, SupersededRows};
 pub(crate) use table_file::{Pruning, TableFile};
 
 use crate::definitions::{DefinitionError, Definitions};
 use crate::dictionary;
 use crate::model::Accounts;
-use crate::query::{AccountFilter, DateRange, EventsQuery};
+use crate::query::{AccountFilter, AggregatedQuery, DateRange, EventsQuery};
 use crate::scan::{EventColumns, EventProjection, SpendColumns, SpendProjection};
 use crate::{Day, Error, Interrupt, MemoryBudget, QueryError, UnknownField};
-use column_cache::ColumnCache;
+use counted_cache::CountedCache;
 use insights::InsightFile;
 use manifest::{Manifest, RowGroupEntry};
 use row_group::read_each;
@@ -123,11 +127,12 @@ pub struct Dataset {
     accounts: Arc<Accounts>,
     definitions: Definitions,
     /// The names of the text columns of events, except for `account` and `type`.
-    columns: BTreeSet<String>,
+    columns: Arc<BTreeSet<String>>,
     events: Vec<RowGroup<EventColumns>>,
     spend: Vec<RowGroup<SpendColumns>>,
     insights: Vec<Arc<InsightFile>>,
-    cache: Arc<ColumnCache>,
+    cache: Arc<CountedCache>,
+    results: Arc<ResultCache>,
     /// Whether an account has rows of events or spend, and none in the account table; empty before it is needed.
     has_undescribed: OnceLock<bool>,
 }
@@ -249,7 +254,7 @@ impl Dataset {
     /// Returns the names of the text columns of events, except for `account` and `type`; each is a dimension. The
     /// columns that only some of the event files have are included.
     #[must_use]
-    pub const fn columns(&self) -> &BTreeSet<String> {
+    pub fn columns(&self) -> &BTreeSet<String> {
         &self.columns
     }
 
@@ -392,10 +397,43 @@ impl Dataset {
         self
     }
 
-    /// Counts decoded columns against a budget that queries and answers share, in addition to the
-    /// [budget of columns](Self::with_column_budget). Columns are dropped when a query or an answer needs their memory.
+    /// Sets the most bytes of results that are kept for later queries; 0, the default, keeps none. The results that
+    /// have not been used for the longest time are dropped first.
+    ///
+    /// What is kept are the groups of a range with their counts and sums, before metrics are computed, conditions on
+    /// metrics are applied, and rows are sorted. A query over the same rows that groups and counts the same reads no
+    /// row. After [`reopen`](Self::reopen), a query reads only rows that were added or superseded since, unless it
+    /// counts distinct agents or files were written again. Answers are the same with any budget. Splits neither use nor
+    /// keep results.
+    ///
+    /// ```
+    /// # use trueup_core::dataset::{Dataset, Tables};
+    /// # use trueup_core::query::EventsQuery;
+    /// # let dataset = Dataset::from_tables(&Tables::default())?;
+    /// let dataset = dataset.with_result_budget(64 << 20);
+    /// let query = EventsQuery::new(["leads"], "2025-01-01".parse()?, "2025-01-31".parse()?);
+    /// assert_eq!(dataset.query(&query)?, dataset.query(&query)?);
+    /// assert_eq!(dataset.result_cache_counts().reused, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_result_budget(self, bytes: usize) -> Self {
+        self.results.set_budget(bytes);
+        self
+    }
+
+    /// Counts decoded columns and kept results against a budget that queries and answers share, in addition to the
+    /// budgets [of columns](Self::with_column_budget) and [of results](Self::with_result_budget). They are dropped when
+    /// a query or an answer needs their memory.
     pub fn count_columns_against(&self, memory: &MemoryBudget) {
         self.cache.count_against(memory);
+        self.results.count_against(memory);
+    }
+
+    /// Returns the bytes of the results that are kept.
+    #[must_use]
+    pub fn held_result_bytes(&self) -> usize {
+        self.results.bytes()
     }
 
     /// Returns the bytes of the held columns, including the texts of events. The texts of spend and the keys of
@@ -403,6 +441,22 @@ impl Dataset {
     #[must_use]
     pub fn held_column_bytes(&self) -> usize {
         self.cache.bytes()
+    }
+
+    /// Returns the results of earlier queries.
+    pub(crate) fn results(&self) -> &ResultCache {
+        &self.results
+    }
+
+    /// Returns the key of the result of a query. `last_event` is the last day of the events, if the query depends on
+    /// it.
+    pub(crate) fn result_key(&self, query: &Arc<AggregatedQuery>, last_event: Option<Day>) -> ResultKey {
+        ResultKey {
+            query: query.clone(),
+            columns: self.columns.clone(),
+            accounts: Arc::downgrade(&self.accounts),
+            last_event,
+        }
     }
 
     /// Returns the row groups of events, in order.

@@ -266,6 +266,11 @@ impl Definitions {
         dictionary::similar_names_with(name, columns.iter().map(String::as_str).chain(self.names()))
     }
 
+    /// Returns the [text](Self::text), in shared memory.
+    pub(crate) fn shared_text(&self) -> Arc<str> {
+        self.text.clone()
+    }
+
     pub(crate) fn shared_metric(&self, name: &str) -> Option<&Arc<DefinedMetric>> {
         self.metrics.iter().find(|metric| metric.name == name)
     }

@@ -5,6 +5,7 @@
 //! | `row_groups` | selects the row groups to read |
 //! | `partial` | splits a query, merges the partial results of its splits, and checks that they cover it |
 //! | `comparison` | executes the plans of both ranges of a comparison, and joins the groups of both |
+//! | `kept_results` | answers from results of earlier queries, and keeps results for later ones |
 //! | `last_event` | finds the last day of the events, which decides whether the windows of a cohort are over |
 //! | `currencies` | refuses queries that would add up amounts of different currencies |
 //! | `event_reader` | reads the events that a query aggregates, with their computed fields |
@@ -18,6 +19,7 @@ mod currencies;
 mod empty_range;
 mod event_reader;
 mod explain;
+mod kept_results;
 mod last_event;
 mod partial;
 mod row_groups;
@@ -91,13 +93,16 @@ pub struct Execution {
     pub memory: Option<Arc<Reservation>>,
     /// Receives how far the query is; `None` reports nothing.
     pub progress: Option<QueryProgress>,
+    /// Whether the query uses results that are [kept](Dataset::with_result_budget) of earlier queries, and keeps its
+    /// own.
+    pub reuse: bool,
 }
 
 /// A function that receives how far a query is: the number of rows that it has read so far, and the number that it
-/// reads in all. It is called after each row group, by the thread that has read the row group. A query with totals or a
-/// comparison reads rows several times. So does [`why`](Dataset::why): once for the answer, once for the lines and, for
-/// a row without events, sometimes once more to see whether rows with events show its spend. Both numbers then begin
-/// again.
+/// reads in all. It is called after each row group, by the thread that has read the row group, and not at all by a
+/// query that uses a kept result over the same rows. A query with totals or a comparison reads rows several times. So
+/// does [`why`](Dataset::why): once for the answer, once for the lines and, for a row without events, sometimes once
+/// more to see whether rows with events show its spend. Both numbers then begin again.
 #[derive(Clone)]
 pub struct QueryProgress(Arc<dyn Fn(u64, u64) + Send + Sync>);
 
@@ -140,6 +145,7 @@ impl Default for Execution {
             interrupt: Interrupt::default(),
             memory: None,
             progress: None,
+            reuse: true,
         }
     }
 }
@@ -210,12 +216,13 @@ impl Dataset {
         Explanation::new(&plan, query, self, true)
     }
 
-    /// Executes a query, and explains its plan and what its execution took.
+    /// Executes a query, and explains its plan and what its execution took. No result of an earlier query is used.
     ///
     /// # Errors
     /// As [`run`](Self::run).
     pub fn analyze(&self, query: &EventsQuery, execution: Execution) -> Result<Explanation, Error> {
         let plan = self.plan_answer(query)?;
+        let execution = Execution { reuse: false, ..execution };
         let (_, statistics) = execute(self, &plan, &execution)?;
         Ok(Explanation::new(&plan, query, self, execution.pruning)?.with_statistics(statistics))
     }
@@ -277,9 +284,11 @@ fn aggregate_range(
 ) -> Result<(PartialResult, MemoryLease, RunStatistics), Error> {
     let start = Instant::now();
     let row_groups = SelectedRowGroups::new(dataset, plan, execution.pruning);
-    let WorkerResult { covered, share, merging } =
-        aggregate_in_pool(dataset, plan, &AggregationMemo::new(plan), &row_groups, execution)?;
-    let partial = covered.checked(&row_groups)?;
+    let CheckedResult { partial, share, merging } = if execution.reuse && dataset.results().is_on() {
+        kept_results::aggregate(dataset, &plan.counting_rows(), &row_groups, execution)?
+    } else {
+        aggregate_checked(dataset, plan, &AggregationMemo::new(plan), &row_groups, execution)?
+    };
     let statistics = RunStatistics {
         row_groups: row_groups.len(),
         rows: row_groups.rows(),
@@ -290,6 +299,27 @@ fn aggregate_range(
         ..RunStatistics::default()
     };
     Ok((partial, share, statistics))
+}
+
+/// The partial result of a plan over all rows that it was to be aggregated from.
+struct CheckedResult {
+    partial: PartialResult,
+    /// The memory of the partial result, counted towards the query's reservation.
+    share: MemoryLease,
+    /// The time that merging took: the sum over all merges.
+    merging: Duration,
+}
+
+/// Aggregates row groups in the current thread pool, and checks that all of them were read.
+fn aggregate_checked(
+    dataset: &Dataset,
+    plan: &Plan,
+    memo: &AggregationMemo,
+    row_groups: &SelectedRowGroups<'_>,
+    execution: &Execution,
+) -> Result<CheckedResult, Error> {
+    let WorkerResult { covered, share, merging } = aggregate_in_pool(dataset, plan, memo, row_groups, execution)?;
+    Ok(CheckedResult { partial: covered.checked(row_groups)?, share, merging })
 }
 
 /// The partial result of one thread, or of several whose results were merged.
@@ -309,6 +339,28 @@ impl WorkerResult {
     }
 }
 
+/// Returns what all row groups of a query share.
+fn query_context<'a>(
+    dataset: &'a Dataset,
+    plan: &'a Plan,
+    memo: &'a AggregationMemo,
+    execution: &Execution,
+) -> Result<QueryContext<'a>, Error> {
+    let context = QueryContext::new(plan, dataset.accounts(), &memo.increments);
+    Ok(match needed_last_event(dataset, plan, execution)? {
+        Some(day) => context.with_last_event(day),
+        None => context,
+    })
+}
+
+/// Returns the last day of the events of the accounts of a plan, if it depends on that day and they have events.
+fn needed_last_event(dataset: &Dataset, plan: &Plan, execution: &Execution) -> Result<Option<Day>, Error> {
+    if !plan.layout.has(Measure::OpenLeads) {
+        return Ok(None);
+    }
+    last_event_day(dataset, &plan.accounts, &execution.interrupt)
+}
+
 /// Aggregates row groups in the current thread pool, and merges what its threads have aggregated.
 fn aggregate_in_pool(
     dataset: &Dataset,
@@ -319,12 +371,7 @@ fn aggregate_in_pool(
 ) -> Result<WorkerResult, Error> {
     let _span = tracing::debug_span!("scan", row_groups = row_groups.len(), rows = row_groups.rows()).entered();
     row_groups.read_footers(&execution.interrupt)?;
-    let mut context = QueryContext::new(plan, dataset.accounts(), &memo.increments);
-    if plan.layout.has(Measure::OpenLeads)
-        && let Some(day) = last_event_day(dataset, &plan.accounts, &execution.interrupt)?
-    {
-        context = context.with_last_event(day);
-    }
+    let context = query_context(dataset, plan, memo, execution)?;
     let next = NextRowGroup { rows: row_groups.rows(), ..NextRowGroup::default() };
     let is_remote = row_groups.get(0).is_some_and(|(_, row_group)| row_group.is_remote());
     let ahead = ReadAhead::new(is_remote, |at| row_groups.get(at).map(|(_, row_group)| row_group.read_ahead(plan)));

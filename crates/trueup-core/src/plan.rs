@@ -36,11 +36,13 @@ use crate::attribution::Attribution;
 use crate::definitions::Definitions;
 use crate::dictionary::{Computed, Measure};
 use crate::error::QueryError;
-use crate::query::{AccountFilter, CohortWindow, DateRange, EventsQuery, Interval, SortKey};
+use crate::query::{AccountFilter, AggregatedQuery, CohortWindow, DateRange, EventsQuery, Interval, SortKey};
 use crate::scan::{EventProjection, SpendProjection};
 use filter::RowPredicate;
 use projection::{event_projection, spend_projection};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// The most days that one sub-range, or the totals, may cover, unless the query allows more or is one of a cohort.
 pub const ATTRIBUTION_WINDOW_DAYS: u32 = 90;
@@ -48,6 +50,8 @@ pub const ATTRIBUTION_WINDOW_DAYS: u32 = 90;
 /// A resolved query: what to read, how to group, what to aggregate, and what to return.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
+    /// What was resolved: all that a partial result of the plan depends on, except for the data.
+    pub(crate) aggregated: Arc<AggregatedQuery>,
     pub(crate) range: DateRange,
     /// The sub-ranges of the range, in order.
     pub(crate) sub_ranges: Vec<DateRange>,
@@ -175,6 +179,7 @@ impl Plan {
         let is_of_state = |dimension: &DimensionRef| {
             matches!(dimension.origin, Origin::Computed(Computed::AdjustedType | Computed::TypeIsLast))
         };
+        let aggregated = AggregatedQuery::new(query, last_day, keeps_having);
         let earlier = query.earlier_range()?;
         let comparison = earlier
             .map(|range| ComparisonPlan::new(query, range, columns, last_day, keeps_having).map(Box::new))
@@ -182,6 +187,7 @@ impl Plan {
         let sub_ranges = query.range.sub_ranges(query.interval);
         let last = query.cohort.map_or(query.range.end, |within| within.last_day(query.range.end).min(last_day));
         Ok(Self {
+            aggregated: Arc::new(aggregated),
             range: query.range,
             interval: query.interval,
             accounts: query.accounts.clone(),
@@ -208,6 +214,15 @@ impl Plan {
             having,
             spend,
         })
+    }
+
+    /// Returns a plan of the same range that also counts the rows of each group, unless every sub-range is one group.
+    pub(crate) fn counting_rows(&self) -> Cow<'_, Self> {
+        if self.dimensions.is_empty() && self.blank.is_empty() || self.layout.has(Measure::Rows) {
+            return Cow::Borrowed(self);
+        }
+        let layout = MeasureLayout::new(&[self.layout.measures(), &[Measure::Rows]].concat());
+        Cow::Owned(Self { layout, totals: None, comparison: None, ..self.clone() })
     }
 
     /// Returns the plans of all ranges of the query: the one of the rows and, if the query compares, that of the

@@ -3,6 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `events` | [`EventsQuery`], a whole request, and [`AccountFilter`] |
+//! | `aggregated_query` | `AggregatedQuery`, what of a request decides the groups and their counts and sums |
 //! | `cohort` | [`CohortWindow`], how much of the history of a lead a cohort counts |
 //! | `earlier` | [`ComparisonRange`], with which a query is compared, and [`ComparedColumn`], what the answer shows |
 //! | `interval` | [`DateRange`], and its sub-ranges by [`Interval`] |
@@ -15,6 +16,7 @@
 //! [`Attribution`] is in a file of the crate of its own, because columns are read by it. [`Filter`] and what belongs to
 //! it are in the folder `filter` of the crate, because definitions use them, too.
 
+mod aggregated_query;
 mod cohort;
 mod earlier;
 mod events;
@@ -45,5 +47,6 @@ pub use crate::filter::{
     MAX_PATTERNS_BYTES, Operand, Predicate, is_result_metric,
 };
 
+pub(crate) use aggregated_query::AggregatedQuery;
 pub(crate) use events::ROW_TYPE;
 pub(crate) use why::AnswerRow;

@@ -54,6 +54,29 @@ impl LiveRows {
         Some(Self { ranges })
     }
 
+    /// Returns the rows that another set lacks; `None` if the other set has a row that this one lacks.
+    #[must_use]
+    pub fn without(&self, other: &Self) -> Option<Self> {
+        let mut ranges = Vec::new();
+        let mut others = other.ranges.iter().peekable();
+        for rows in &self.ranges {
+            let mut start = rows.start;
+            while let Some(other) = others.next_if(|other| other.start < rows.end) {
+                if other.start < start || other.end > rows.end {
+                    return None;
+                }
+                if start < other.start {
+                    ranges.push(start..other.start);
+                }
+                start = other.end;
+            }
+            if start < rows.end {
+                ranges.push(start..rows.end);
+            }
+        }
+        others.next().is_none().then_some(Self { ranges })
+    }
+
     /// Removes from `values`, which has a value for each stored row, the values of the rows that are not left.
     pub(crate) fn select<T: Copy>(&self, values: &mut Vec<T>) {
         let mut len = 0;
@@ -133,6 +156,17 @@ mod tests {
             let others: Vec<bool> = rows.iter().map(|row| row.1).collect();
             let is_within = rows.iter().all(|(is_decoded, is_left)| *is_decoded || !is_left);
             prop_assert_eq!(live_rows(&others).among(&live_rows(&decoded)).is_some(), is_within);
+        }
+
+        #[test]
+        fn rows_without_others_are_the_rest(rows in prop::collection::vec(any::<(bool, bool)>(), 0..40)) {
+            let all: Vec<bool> = rows.iter().map(|(is_left, _)| *is_left).collect();
+            let some: Vec<bool> = rows.iter().map(|(is_left, is_later)| *is_left && *is_later).collect();
+            let rest: Vec<bool> = rows.iter().map(|(is_left, is_later)| *is_left && !is_later).collect();
+            prop_assert_eq!(live_rows(&all).without(&live_rows(&some)), Some(live_rows(&rest)));
+            let others: Vec<bool> = rows.iter().map(|row| row.1).collect();
+            let is_within = rows.iter().all(|(is_left, is_other)| *is_left || !is_other);
+            prop_assert_eq!(live_rows(&all).without(&live_rows(&others)).is_some(), is_within);
         }
 
         #[test]

@@ -101,6 +101,15 @@ pub(crate) trait EventAccumulator: Accumulator {
         !layout.measures().iter().any(|measure| Self::holds(*measure))
     }
 
+    /// Returns whether the state is made of sums and counts, so that what some rows have added can be subtracted.
+    fn is_subtractable(_layout: &MeasureLayout) -> bool {
+        true
+    }
+
+    /// Subtracts the state of rows that this state has, which must be [subtractable](Self::is_subtractable). `slots`
+    /// has for each group of the other state the slot here.
+    fn subtract(&mut self, other: Self, slots: &[GroupSlot], interrupt: &Interrupt) -> Result<(), Interruption>;
+
     /// Returns whether a measure is the sum of what single events add, so that its lines explain it.
     fn is_sum(_measure: Measure) -> bool {
         true
@@ -236,7 +245,7 @@ impl SlotRuns {
 macro_rules! group_state {
     ($($name:ident: $accumulator:ident,)*) => {
         /// The state of groups.
-        #[derive(Debug)]
+        #[derive(Clone, Debug)]
         pub(crate) struct GroupState {
             /// The number of entries of a column.
             slots: usize,
@@ -280,6 +289,22 @@ macro_rules! group_state {
                 interrupt: &Interrupt,
             ) -> Result<(), Interruption> {
                 $(self.$name.merge(other.$name, slots, interrupt)?;)*
+                Ok(())
+            }
+
+            /// Returns whether what some rows have added can be subtracted.
+            pub(crate) fn is_subtractable(layout: &MeasureLayout) -> bool {
+                $($accumulator::is_subtractable(layout))&&*
+            }
+
+            /// Subtracts the state of rows that this state has. `slots` has for each of its groups the slot here.
+            pub(crate) fn subtract(
+                &mut self,
+                other: Self,
+                slots: &[GroupSlot],
+                interrupt: &Interrupt,
+            ) -> Result<(), Interruption> {
+                $(self.$name.subtract(other.$name, slots, interrupt)?;)*
                 Ok(())
             }
 

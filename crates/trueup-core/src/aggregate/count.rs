@@ -18,7 +18,7 @@ use crate::scan::EventColumns;
 use crate::{Interrupt, Interruption};
 
 /// Groups and their state.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct GroupedState {
     pub(crate) groups: SharedGroups,
     pub(crate) state: GroupState,

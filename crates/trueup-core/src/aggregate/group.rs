@@ -24,7 +24,7 @@ use local_group_cache::LocalGroupCache;
 
 /// The groups of a partial result. The key of a group is its sub-range and, for each dimension, a code that all row
 /// groups share.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct SharedGroups {
     pub(crate) table: GroupTable,
     /// For each dimension, its distinct texts by code.

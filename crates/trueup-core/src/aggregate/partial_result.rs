@@ -7,11 +7,11 @@ use super::shape::ResultShape;
 use super::spend::SpendPartial;
 use super::types::{GroupSlot, INTERRUPT_CHECK_GROUPS};
 use crate::dictionary::Measure;
-use crate::{Interrupt, Interruption};
+use crate::{Interrupt, Interruption, StringList};
 
 /// The groups that one thread has seen, with their state and their spend. The order of merges changes nothing but the
 /// numbers of groups and codes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct PartialResult {
     pub(crate) grouped: GroupedState,
     pub(super) spend: SpendGroups,
@@ -21,7 +21,7 @@ pub(crate) struct PartialResult {
 
 /// The sums of spend per group. The key of a group is its sub-range and, for each dimension of the query that spend
 /// has, a shared code.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct SpendGroups {
     pub(super) table: GroupTable,
     pub(super) sums: Spend,
@@ -109,6 +109,68 @@ impl PartialResult {
         let to_shared = |_: &mut _, _, dimension: usize, code: u32| shared[dimension][code as usize];
         let SpendGroups { table, sums, .. } = other.spend;
         self.spend.merge(&table, sums, &mut self.grouped.groups, interrupt, to_shared)
+    }
+
+    /// Subtracts what rows of events that this result has have added. The state must be
+    /// [subtractable](GroupState::is_subtractable). Groups stay, even if they have no rows any more.
+    pub(crate) fn subtract(&mut self, other: Self, interrupt: &Interrupt) -> Result<(), Interruption> {
+        let GroupedState { groups, state } = other.grouped;
+        let known = self.len();
+        let (slots, _) = self.grouped.groups.merge(groups, interrupt)?;
+        debug_assert_eq!(self.len(), known, "the rows are in groups of this result");
+        self.grouped.state.grow(self.len());
+        self.grouped.state.subtract(state, &slots, interrupt)?;
+        self.rows -= other.rows;
+        Ok(())
+    }
+
+    /// Drops the groups of events that have no rows, all spend if `drops_spend` is set, and the texts that no group has
+    /// any more. A result with dimensions must count the rows of its groups; without dimensions, all groups stay,
+    /// because each sub-range is one.
+    pub(crate) fn without_empty(
+        self,
+        shape: &ResultShape,
+        drops_spend: bool,
+        interrupt: &Interrupt,
+    ) -> Result<Self, Interruption> {
+        let has_rows: Vec<bool> = match self.grouped.state.counts.value(Measure::Rows) {
+            Some(rows) => GroupSlot::first(self.len()).map(|slot| rows(slot) > 0).collect(),
+            None => vec![true; self.len()],
+        };
+        if !drops_spend && has_rows.iter().all(|has_rows| *has_rows) {
+            return Ok(self);
+        }
+        let Self { grouped: GroupedState { groups, state }, spend, rows } = self;
+        let mut left = Self::new(shape);
+        left.rows = rows;
+        let texts: Vec<&StringList> = groups.texts.iter().map(Interner::texts).collect();
+        let mut code_maps: Vec<_> = texts.iter().map(|_| CodeMap::default()).collect();
+        let mut to_shared = |shared: &mut SharedGroups, _, dimension: usize, code| {
+            shared.shared_code(dimension, code, texts[dimension], &mut code_maps[dimension])
+        };
+        let (mut key, mut slots) = (vec![0; texts.len() + 1], Vec::with_capacity(groups.table.len()));
+        for (group, has_rows) in has_rows.into_iter().enumerate() {
+            if group.is_multiple_of(INTERRUPT_CHECK_GROUPS) {
+                interrupt.check()?;
+            }
+            if !has_rows {
+                // All of its sums are 0, so that `NONE` stays 0.
+                slots.push(GroupSlot::NONE);
+                continue;
+            }
+            let codes = groups.table.key(group);
+            key[0] = codes[0];
+            for dimension in 0..texts.len() {
+                key[dimension + 1] = to_shared(&mut left.grouped.groups, 0, dimension, codes[dimension + 1]);
+            }
+            slots.push(left.grouped.groups.table.slot(&key));
+        }
+        left.grouped.state.grow(left.len());
+        left.grouped.state.merge(state, &slots, interrupt)?;
+        if !drops_spend {
+            left.spend.merge(&spend.table, spend.sums, &mut left.grouped.groups, interrupt, to_shared)?;
+        }
+        Ok(left)
     }
 
     /// Returns the number of bytes of spend.

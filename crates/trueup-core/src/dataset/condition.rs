@@ -2,10 +2,11 @@
 //! whether its files are still there, and how often columns were found in memory.
 
 use super::Dataset;
-use super::column_cache::ColumnCacheCounts;
 use super::commit::CommitTime;
+use super::counted_cache::ColumnCacheCounts;
 use super::error::DatasetError;
 use super::manifest_file;
+use super::result_cache::ResultCacheCounts;
 use super::row_group::RowGroup;
 use crate::error::Error;
 use std::time::SystemTime;
@@ -28,6 +29,13 @@ impl Dataset {
     #[must_use]
     pub fn column_cache_counts(&self) -> ColumnCacheCounts {
         self.cache.counts()
+    }
+
+    /// Returns how often results of earlier queries were used; 0 unless a
+    /// [budget](Dataset::with_result_budget) keeps some.
+    #[must_use]
+    pub fn result_cache_counts(&self) -> ResultCacheCounts {
+        self.results.counts()
     }
 
     /// Checks that the files which requests need can still be read: the footers of all files of events and spend, and

@@ -2,12 +2,13 @@
 
 use super::as_of::{AsOf, manifest, newer};
 use super::checked_file::CheckedFile;
-use super::column_cache::ColumnCache;
+use super::counted_cache::CountedCache;
 use super::decode_ahead::decode_ahead;
 use super::error::DatasetError;
 use super::id::DatasetId;
 use super::insights::InsightFile;
 use super::manifest::{DataFile, Manifest, RowGroupEntry, checksum};
+use super::result_cache::ResultCache;
 use super::table_file::TableFile;
 use super::{Dataset, RowGroup};
 use crate::attribution::Attribution;
@@ -96,7 +97,8 @@ impl Dataset {
     /// Opens a version. `former` is another version that is open, and its manifest.
     fn from_manifest(folder: &Path, manifest: Manifest, former: Option<(&Self, &Manifest)>) -> Result<Self, Error> {
         let (accounts, insights) = open_accounts_and_insights(folder, &manifest, former)?;
-        let cache = former.map_or_else(|| Arc::new(ColumnCache::new(COLUMN_BUDGET)), |former| former.0.cache.clone());
+        let cache = former.map_or_else(|| Arc::new(CountedCache::new(COLUMN_BUDGET)), |former| former.0.cache.clone());
+        let results = former.map_or_else(|| Arc::new(ResultCache::new()), |former| former.0.results.clone());
         let of_former = former.map(|(dataset, open)| FormerFiles::new(&open.events, &dataset.events));
         let (events, event_row_groups) = open_table(folder, &manifest, &manifest.events, &cache, of_former)?;
         let of_former = former.map(|(dataset, open)| FormerFiles::new(&open.spend, &dataset.spend));
@@ -109,11 +111,12 @@ impl Dataset {
             opened: SystemTime::now(),
             accounts,
             definitions,
-            columns,
+            columns: Arc::new(columns),
             events: event_row_groups,
             spend: spend_row_groups,
             insights,
             cache,
+            results,
             has_undescribed: OnceLock::new(),
             manifest: Some(manifest),
         })
@@ -176,7 +179,7 @@ fn open_table<T: TableColumns>(
     folder: &Path,
     manifest: &Manifest,
     files: &[DataFile],
-    cache: &Arc<ColumnCache>,
+    cache: &Arc<CountedCache>,
     former: Option<FormerFiles<'_, T>>,
 ) -> Result<Table<T>, DatasetError> {
     let mut table: Table<T> = (Vec::with_capacity(files.len()), Vec::new());
@@ -294,8 +297,9 @@ impl Dataset {
             accounts: Arc::new(accounts),
             events: event_row_groups(&events, &columns, tables.row_group_rows.max(1))?,
             spend: spend_row_groups(&sorted_spend(&tables.spend)?)?,
-            columns,
-            cache: Arc::new(ColumnCache::new(0)),
+            columns: Arc::new(columns),
+            cache: Arc::new(CountedCache::new(0)),
+            results: Arc::new(ResultCache::new()),
             has_undescribed: OnceLock::new(),
         })
     }

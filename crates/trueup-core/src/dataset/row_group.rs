@@ -1,14 +1,14 @@
 //! Row groups of a table, read column by column, and what versions that have the same row group share of it.
 
 use super::checked_file::StartedReads;
-use super::column_cache::ColumnCache;
+use super::counted_cache::CountedCache;
 use super::error::DatasetError;
 use super::manifest::RowGroupEntry;
 use super::read_ahead::ReadAhead;
-use super::table_file::TableFile;
+use super::table_file::{TableFile, new_id};
 use crate::Interrupt;
-use crate::scan::{ColumnFault, EventColumns, TableColumns};
-use std::sync::{Arc, Mutex};
+use crate::scan::{ColumnFault, EventColumns, EventProjection, TableColumns};
+use std::sync::{Arc, Mutex, OnceLock};
 use trueup_parquet::LiveRows;
 
 /// A version shares decoded columns if at most one in this many of their rows was superseded after they were decoded.
@@ -25,7 +25,8 @@ pub(crate) struct RowGroup<T> {
 /// Where the columns of a row group come from.
 #[derive(Debug)]
 enum Columns<T> {
-    Memory(Arc<T>),
+    /// In memory, with a number that no other row group in memory and no file has.
+    Memory(u64, Arc<T>),
     Stored(StoredRowGroup),
 }
 
@@ -36,6 +37,34 @@ struct StoredRowGroup {
     decoded: Arc<DecodedRowGroup>,
     /// What the version leaves out of the decoded columns; `None` if nothing.
     view: Option<LeftRowsView>,
+    /// The rows that the version has left, once somebody has asked; `None` if all are.
+    left: OnceLock<Option<Arc<LiveRows>>>,
+}
+
+/// The rows of a row group that a version has left. Equal ones are the same rows, in any version.
+#[derive(Clone, Debug)]
+pub(crate) struct RowGroupRows {
+    /// The number of the file in this process, and that of the row group in the file.
+    row_group: (u64, usize),
+    /// The number of all rows, superseded ones included.
+    all: usize,
+    /// `None` if all are left.
+    left: Option<Arc<LiveRows>>,
+    /// The row group, if it can be read although the version is closed.
+    decoded: Option<Arc<DecodedRowGroup>>,
+}
+
+impl PartialEq for RowGroupRows {
+    fn eq(&self, other: &Self) -> bool {
+        (self.row_group, &self.left) == (other.row_group, &other.left)
+    }
+}
+
+/// Rows of events that a version had left and a later one does not have.
+#[derive(Debug)]
+pub(crate) struct SupersededRows {
+    decoded: Arc<DecodedRowGroup>,
+    rows: LiveRows,
 }
 
 /// The decoded rows that a version has left.
@@ -53,7 +82,7 @@ struct DecodedRowGroup {
     file: Arc<TableFile>,
     /// The number of the row group in the file.
     number: usize,
-    cache: Arc<ColumnCache>,
+    cache: Arc<CountedCache>,
     /// The key of the row group in the cache.
     key: usize,
     /// Locked while columns are decoded, so that queries that need the same columns decode them once.
@@ -63,12 +92,12 @@ struct DecodedRowGroup {
 impl<T: TableColumns> RowGroup<T> {
     /// Makes a row group in memory.
     pub(super) fn in_memory(entry: RowGroupEntry, columns: T) -> Self {
-        Self { entry, columns: Columns::Memory(Arc::new(columns)) }
+        Self { entry, columns: Columns::Memory(new_id(), Arc::new(columns)) }
     }
 
     /// Returns the row groups of a file. They share decoded columns with `former`, the row groups that another version
     /// has of the file, if any.
-    pub(super) fn of_file(file: &Arc<TableFile>, cache: &Arc<ColumnCache>, former: &[Self]) -> Vec<Self> {
+    pub(super) fn of_file(file: &Arc<TableFile>, cache: &Arc<CountedCache>, former: &[Self]) -> Vec<Self> {
         let row_group = |number| {
             let stored = former.get(number).and_then(Self::stored).and_then(|former| former.share(file, number));
             let stored = stored.unwrap_or_else(|| StoredRowGroup::new(file, number, cache));
@@ -86,7 +115,7 @@ impl<T: TableColumns> RowGroup<T> {
         interrupt: &Interrupt,
     ) -> Result<Arc<T>, DatasetError> {
         match &self.columns {
-            Columns::Memory(columns) => Ok(columns.clone()),
+            Columns::Memory(_, columns) => Ok(columns.clone()),
             Columns::Stored(row_group) => row_group.read(projection, ahead, interrupt),
         }
     }
@@ -94,7 +123,7 @@ impl<T: TableColumns> RowGroup<T> {
     /// Starts to read the columns of `projection` that are not held, if they are in an object store.
     pub(crate) fn read_ahead(&self, projection: &T::Projection) -> StartedReads {
         match &self.columns {
-            Columns::Memory(_) => StartedReads::default(),
+            Columns::Memory(..) => StartedReads::default(),
             Columns::Stored(row_group) => row_group.decoded.read_ahead::<T>(projection),
         }
     }
@@ -123,7 +152,7 @@ impl<T: TableColumns> RowGroup<T> {
     /// Returns the bytes of the columns of `projection` in the file; 0 in memory.
     pub(crate) fn stored_bytes(&self, projection: &T::Projection) -> Result<u64, DatasetError> {
         match &self.columns {
-            Columns::Memory(_) => Ok(0),
+            Columns::Memory(..) => Ok(0),
             Columns::Stored(StoredRowGroup { file, decoded, .. }) => {
                 file.column_bytes(decoded.number, &T::names(projection, true))
             }
@@ -142,6 +171,39 @@ impl<T> RowGroup<T> {
         self.stored().map(|row_group| row_group.decoded.key)
     }
 
+    /// Returns the rows that the version has left. They can be [read](RowGroupRows::vanished) although no version has
+    /// the row group any more, if its file has at most `most_file_rows` rows. The memory of such files is not counted.
+    pub(crate) fn left_rows(&self, most_file_rows: u64) -> RowGroupRows {
+        match &self.columns {
+            Columns::Memory(id, _) => RowGroupRows {
+                row_group: (*id, 0),
+                all: usize::try_from(self.entry.rows).unwrap_or(usize::MAX),
+                left: None,
+                decoded: None,
+            },
+            Columns::Stored(StoredRowGroup { file, decoded, left, .. }) => RowGroupRows {
+                row_group: (file.id(), decoded.number),
+                all: file.rows(decoded.number),
+                left: left.get_or_init(|| file.live_rows(decoded.number).map(Arc::new)).clone(),
+                decoded: (file.all_rows() <= most_file_rows).then(|| decoded.clone()),
+            },
+        }
+    }
+
+    /// Returns the rows that this version does not have and an earlier one had left. `None` if the earlier one did not
+    /// have all rows of this version.
+    pub(crate) fn superseded_since(&self, earlier: &RowGroupRows) -> Option<Option<SupersededRows>> {
+        let now = self.left_rows(0);
+        debug_assert_eq!(now.row_group, earlier.row_group, "versions of one row group");
+        let rows = match (&earlier.left, &now.left) {
+            (None, None) => return Some(None),
+            (Some(earlier), Some(now)) if Arc::ptr_eq(earlier, now) => return Some(None),
+            _ => earlier.live_rows().without(&now.live_rows())?,
+        };
+        let decoded = self.stored().filter(|_| rows.count() > 0).map(|row_group| row_group.decoded.clone());
+        Some(decoded.map(|decoded| SupersededRows { decoded, rows }))
+    }
+
     /// Returns whether the file has further rows of the row group, which are superseded.
     pub(crate) fn has_superseded(&self) -> bool {
         self.stored().is_some_and(|row_group| row_group.file.has_superseded(row_group.decoded.number))
@@ -155,7 +217,7 @@ impl<T> RowGroup<T> {
     /// Returns the row group of a file; `None` in memory.
     const fn stored(&self) -> Option<&StoredRowGroup> {
         match &self.columns {
-            Columns::Memory(_) => None,
+            Columns::Memory(..) => None,
             Columns::Stored(row_group) => Some(row_group),
         }
     }
@@ -193,7 +255,7 @@ impl RowGroup<EventColumns> {
 }
 
 impl StoredRowGroup {
-    fn new(file: &Arc<TableFile>, number: usize, cache: &Arc<ColumnCache>) -> Self {
+    fn new(file: &Arc<TableFile>, number: usize, cache: &Arc<CountedCache>) -> Self {
         let decoded = DecodedRowGroup {
             file: file.clone(),
             number,
@@ -201,7 +263,7 @@ impl StoredRowGroup {
             key: cache.new_key(),
             decoding: Mutex::new(()),
         };
-        Self { file: file.clone(), decoded: Arc::new(decoded), view: None }
+        Self { file: file.clone(), decoded: Arc::new(decoded), view: None, left: OnceLock::new() }
     }
 
     /// Returns the row group as another version of the dataset has it in `file`; `None` if it is to be decoded again.
@@ -221,7 +283,7 @@ impl StoredRowGroup {
             }
             view = Some(LeftRowsView { left, key: decoded.cache.new_key() });
         }
-        Some(Self { file: file.clone(), decoded: decoded.clone(), view })
+        Some(Self { file: file.clone(), decoded: decoded.clone(), view, left: OnceLock::new() })
     }
 
     /// Returns columns with those of `projection`, decoded if they are not held.
@@ -231,7 +293,7 @@ impl StoredRowGroup {
         ahead: StartedReads,
         interrupt: &Interrupt,
     ) -> Result<Arc<T>, DatasetError> {
-        let Self { file, decoded, view } = self;
+        let Self { file, decoded, view, .. } = self;
         let Some(view) = view else { return decoded.read(projection, ahead, interrupt) };
         let held: Option<Arc<T>> = decoded.cache.get_view(decoded.key, view.key);
         if let Some(held) = held.filter(|held| includes(&**held, projection)) {
@@ -295,6 +357,28 @@ impl DecodedRowGroup {
         Ok(columns)
     }
 
+    /// Returns the columns of `projection` for some stored rows alone, those of whole customers.
+    fn read_rows<T: TableColumns>(
+        &self,
+        projection: &T::Projection,
+        rows: &LiveRows,
+        interrupt: &Interrupt,
+    ) -> Result<T, DatasetError> {
+        let damaged = |fault| self.file.damaged(self.number, fault);
+        let decoded = self.file.live_rows(self.number);
+        let among = decoded.map_or_else(|| Some(rows.clone()), |decoded| rows.among(&decoded));
+        let columns = match self.held::<T>(projection).zip(among) {
+            Some((held, among)) => held.leave_out(&among).map_err(damaged)?,
+            None => {
+                let names = T::names(projection, true);
+                let source = self.file.read_rows(self.number, &names, rows.clone(), interrupt)?;
+                T::decode(&source, projection).map_err(damaged)?
+            }
+        };
+        self.file.check_days(self.number, columns.left_days())?;
+        Ok(columns)
+    }
+
     /// Starts to read what [`read`](Self::read) would decode now. Errors are left to `read`.
     fn read_ahead<T: TableColumns>(&self, projection: &T::Projection) -> StartedReads {
         let held: Option<Arc<T>> = self.cache.get(self.key);
@@ -322,6 +406,44 @@ impl DecodedRowGroup {
             self.file.check_left_days(self.number, columns.left_days())?;
         }
         Ok(columns)
+    }
+}
+
+impl RowGroupRows {
+    /// Returns the number of the file in this process, and that of the row group in the file.
+    pub(crate) const fn row_group(&self) -> (u64, usize) {
+        self.row_group
+    }
+
+    /// Returns all rows, after no version has the row group any more; `None` if they cannot be read.
+    pub(crate) fn vanished(&self) -> Option<SupersededRows> {
+        Some(SupersededRows { decoded: self.decoded.clone()?, rows: self.live_rows() })
+    }
+
+    fn live_rows(&self) -> LiveRows {
+        let all = || LiveRows::new(std::iter::once(0..self.all).filter(|rows| !rows.is_empty()).collect());
+        self.left.as_ref().map_or_else(all, |left| LiveRows::clone(left))
+    }
+
+    /// Returns the number of bytes held, shared ones included.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.left.as_ref().map_or(0, |left| size_of_val(left.ranges()))
+    }
+}
+
+impl SupersededRows {
+    /// Returns the number of rows.
+    pub(crate) fn count(&self) -> u64 {
+        self.rows.count() as u64
+    }
+
+    /// Returns the columns of `projection` of these rows alone. What is decoded for them is not held.
+    pub(crate) fn read(
+        &self,
+        projection: &EventProjection,
+        interrupt: &Interrupt,
+    ) -> Result<EventColumns, DatasetError> {
+        self.decoded.read_rows(projection, &self.rows, interrupt)
     }
 }
 

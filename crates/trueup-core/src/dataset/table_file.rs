@@ -16,6 +16,7 @@ use parquet::file::statistics::Statistics;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use trueup_parquet::{ColumnChunk, DecodedFooter, FileSlice, LiveRows, catch_panics, decode_footer};
 
@@ -36,6 +37,8 @@ pub(crate) struct TableFile {
 /// What all versions that have a file share of it.
 #[derive(Debug)]
 struct StoredFile {
+    /// A number that no other file of this process has.
+    id: u64,
     file: Arc<ExpectedFile>,
     columns: Arc<[String]>,
     /// The row groups as they are stored.
@@ -82,6 +85,11 @@ impl TableFile {
         Self { stored: self.stored.clone(), superseded }
     }
 
+    /// Returns the number of the file in this process. All versions that have the file know it by this number.
+    pub(super) fn id(&self) -> u64 {
+        self.stored.id
+    }
+
     /// Returns the path of the file.
     pub(super) fn path(&self) -> &Path {
         self.stored.file.path()
@@ -100,6 +108,11 @@ impl TableFile {
     /// Returns the number of rows of a row group, superseded ones included.
     pub(super) fn rows(&self, row_group: usize) -> usize {
         usize::try_from(self.stored.row_groups[row_group].rows).unwrap_or(usize::MAX)
+    }
+
+    /// Returns the number of rows of all row groups, superseded ones included.
+    pub(super) fn all_rows(&self) -> u64 {
+        self.stored.row_groups.iter().fold(0, |rows, entry| rows.saturating_add(entry.rows))
     }
 
     /// Returns what the manifest says of the rows of a row group that are left.
@@ -238,6 +251,19 @@ impl TableFile {
         Err(DatasetError::Disagreement { path, row_group: Some(row_group), what: "days that are left" })
     }
 
+    /// Checks that rows of a row group, superseded or not, have days that the manifest says. `found` has the first and
+    /// the last day of the rows.
+    pub(super) fn check_days(&self, row_group: usize, found: Option<(u16, u16)>) -> Result<(), DatasetError> {
+        let found = found.map(|(first, last)| (i32::from(first), i32::from(last)));
+        match (found, self.stored.row_groups[row_group].days) {
+            (Some(found), Some(days)) if found.0 < days.0 || found.1 > days.1 => {
+                let path = self.path().to_owned();
+                Err(DatasetError::Disagreement { path, row_group: Some(row_group), what: "days" })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Returns the bytes of the named columns of a row group in the file.
     pub(super) fn column_bytes(&self, row_group: usize, columns: &[&str]) -> Result<u64, DatasetError> {
         let footer = self.footer(StartedReads::default(), &Interrupt::default())?;
@@ -254,10 +280,33 @@ impl TableFile {
         ahead: StartedReads,
         interrupt: &Interrupt,
     ) -> Result<ColumnSource<'_>, DatasetError> {
-        let chunks = self.read_chunks(row_group, Some(columns), ahead, interrupt, |(field, chunk), slice| {
-            self.column_chunk(row_group, chunk, field.data_type(), &slice, None)
-        })?;
+        let chunks = self.read_columns(row_group, columns, ahead, interrupt)?;
         Ok(ColumnSource::Chunks { chunks, left: self.live_rows(row_group) })
+    }
+
+    /// Reads the named columns of a row group, of some rows, which may be superseded; see [`read`](Self::read).
+    pub(super) fn read_rows(
+        &self,
+        row_group: usize,
+        columns: &[&str],
+        rows: LiveRows,
+        interrupt: &Interrupt,
+    ) -> Result<ColumnSource<'_>, DatasetError> {
+        let chunks = self.read_columns(row_group, columns, StartedReads::default(), interrupt)?;
+        Ok(ColumnSource::Chunks { chunks, left: Some(rows) })
+    }
+
+    /// Reads the named columns of all rows of a row group.
+    fn read_columns(
+        &self,
+        row_group: usize,
+        columns: &[&str],
+        ahead: StartedReads,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<ColumnChunk<'_>>, DatasetError> {
+        self.read_chunks(row_group, Some(columns), ahead, interrupt, |(field, chunk), slice| {
+            self.column_chunk(row_group, chunk, field.data_type(), &slice, None)
+        })
     }
 
     /// Returns the locations of the named columns of a row group, or of all, in the order of the file.
@@ -323,6 +372,7 @@ impl TableFile {
 impl StoredFile {
     fn new(folder: &Path, promised: &DataFile, used: Option<Vec<usize>>) -> Result<Arc<Self>, DatasetError> {
         Ok(Arc::new(Self {
+            id: new_id(),
             file: ExpectedFile::new(folder, promised)?,
             columns: promised.columns.clone(),
             row_groups: promised.row_groups.clone(),
@@ -392,6 +442,12 @@ pub fn describe_row_group(metadata: &RowGroupMetaData) -> RowGroupEntry {
 fn range(chunk: &ColumnChunkMetaData) -> Range<u64> {
     let (start, length) = chunk.byte_range();
     start..start.saturating_add(length)
+}
+
+/// Returns a number that nothing else has, for a file or a row group in memory.
+pub(super) fn new_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// Whether a query reads a row group.

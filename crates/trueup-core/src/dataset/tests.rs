@@ -1,6 +1,6 @@
 //! Row groups in memory, and the cache of decoded columns.
 
-use super::column_cache::ColumnCache;
+use super::counted_cache::CountedCache;
 use super::*;
 use crate::error::Error;
 use crate::model::TableFault;
@@ -94,7 +94,7 @@ fn a_table_without_a_required_column_is_refused() {
 
 #[test]
 fn the_columns_not_read_for_the_longest_time_are_dropped_first() {
-    let cache = ColumnCache::new(10);
+    let cache = CountedCache::new(10);
     let held = |row_group| cache.get::<u8>(row_group).is_some();
     for row_group in 0..3 {
         cache.put(row_group, Arc::new(0_u8), 4);
@@ -115,7 +115,7 @@ fn the_columns_not_read_for_the_longest_time_are_dropped_first() {
 #[test]
 fn columns_give_way_to_queries_and_never_displace_them() {
     let memory = MemoryBudget::new(100);
-    let [first, second] = [80, 80].map(|budget| Arc::new(ColumnCache::new(budget)));
+    let [first, second] = [80, 80].map(|budget| Arc::new(CountedCache::new(budget)));
     // Columns that are already held count.
     (0..4).for_each(|row_group| first.put(row_group, Arc::new(0_u8), 20));
     first.count_against(&memory);

@@ -1,7 +1,7 @@
 //! The row groups that a query reads, and sets of row groups by number.
 
 use crate::Interrupt;
-use crate::dataset::{Dataset, DatasetError, Pruning, RowGroup, StartedReads, TableFile};
+use crate::dataset::{Dataset, DatasetError, Pruning, RowGroup, RowGroupRows, StartedReads, TableFile};
 use crate::plan::Plan;
 use crate::scan::{EventColumns, SpendColumns};
 use serde::{Deserialize, Serialize};
@@ -192,6 +192,14 @@ impl<'a> AnyRowGroup<'a> {
         match self {
             Self::Events(row_group) => row_group.rows(),
             Self::Spend(row_group) => row_group.rows(),
+        }
+    }
+
+    /// Returns the rows that the version has left; see [`RowGroup::left_rows`].
+    pub(super) fn left_rows(&self, most_file_rows: u64) -> RowGroupRows {
+        match self {
+            Self::Events(row_group) => row_group.left_rows(most_file_rows),
+            Self::Spend(row_group) => row_group.left_rows(most_file_rows),
         }
     }
 

@@ -14,6 +14,7 @@
 //! | `why` | the lines behind a number add up to it, and say by which rule each counts |
 //! | `laws` | laws that hold between the answers of the engine |
 //! | `disk` | ingest, files, cached columns and superseded rows change no answer; most row groups are left unread |
+//! | `kept_results` | results of earlier queries change no answer, whatever happens in between |
 //! | `reopened` | a reopened dataset answers as one that was opened, from what it shares with the version before |
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -23,6 +24,7 @@ mod currencies;
 mod definitions;
 mod disk;
 mod events;
+mod kept_results;
 mod laws;
 mod many_customers;
 mod oracle;

@@ -23,7 +23,7 @@ use hashbrown::HashSet;
 const AGENTS: &str = "agents";
 
 /// The distinct agents of each group.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct DistinctAgents {
     /// Whether the query counts agents.
     is_needed: bool,
@@ -149,6 +149,16 @@ impl EventAccumulator for DistinctAgents {
         table_bytes_while_adding(pairs.len(), pairs.capacity(), pairs.allocation_size(), units, entry)
             + self.names.bytes_while_adding(names)
             + column_bytes_while_adding(&self.numbers, if self.is_needed { groups } else { 0 })
+    }
+
+    /// Another customer may have the same agent.
+    fn is_subtractable(layout: &MeasureLayout) -> bool {
+        !layout.has(Measure::OpportunityAgents)
+    }
+
+    fn subtract(&mut self, other: Self, _slots: &[GroupSlot], _interrupt: &Interrupt) -> Result<(), Interruption> {
+        debug_assert!(other.pairs.is_empty(), "agents are not subtractable");
+        Ok(())
     }
 
     fn rule(_measure: Measure, event: &CountedEvent<'_>) -> String {

@@ -28,7 +28,7 @@ use text_counts::{GradeColumn, StatusColumn};
 const MAX_COUNTED_KINDS: usize = 1 << 10;
 
 /// The counts of each group.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Counts {
     /// The counts, by place.
     measures: Vec<Measure>,
@@ -234,6 +234,22 @@ impl EventAccumulator for Counts {
     fn bytes_while_adding(&self, _units: usize, groups: usize, _bound: Option<&BoundCounts<'_>>) -> usize {
         let counters = self.counters.iter().map(|quad| column_bytes_while_adding(quad, groups));
         counters.chain(self.wide_counters.iter().map(|quad| column_bytes_while_adding(quad, 0))).sum()
+    }
+
+    fn subtract(&mut self, mut other: Self, slots: &[GroupSlot], interrupt: &Interrupt) -> Result<(), Interruption> {
+        // A count may have been moved to the wide counters on one side, and not on the other.
+        self.widen_counters();
+        other.widen_counters();
+        for start in (0..slots.len()).step_by(INTERRUPT_CHECK_GROUPS) {
+            interrupt.check()?;
+            let pairs = (start + 1..).zip(slots[start..].iter().take(INTERRUPT_CHECK_GROUPS).map(|slot| slot.index()));
+            for (wide, less) in self.wide_counters.iter_mut().zip(&other.wide_counters) {
+                for (from, to) in pairs.clone() {
+                    wide[to].iter_mut().zip(&less[from]).for_each(|(count, less)| *count -= less);
+                }
+            }
+        }
+        Ok(())
     }
 
     fn is_of_classes(layout: &MeasureLayout, granularity: Granularity) -> bool {

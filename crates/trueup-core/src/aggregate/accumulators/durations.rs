@@ -20,16 +20,17 @@ use arrow_array::types::{UInt16Type, UInt64Type};
 use arrow_array::{Array, RecordBatch, UInt64Array};
 use arrow_schema::ArrowError;
 use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 
 /// The durations of each group between some pairs of stages.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Durations {
     /// In the order of the measures.
     pairs: Vec<PairDurations>,
 }
 
 /// The durations of each group between two stages.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct PairDurations {
     pub(crate) pair: StagePair,
     /// By slot.
@@ -239,6 +240,31 @@ impl EventAccumulator for Durations {
             column_bytes_while_adding(&pair.by_slot, groups) + pair.by_day.as_ref().map_or(0, counts)
         };
         self.pairs.iter().map(bytes).sum()
+    }
+
+    fn subtract(&mut self, other: Self, slots: &[GroupSlot], interrupt: &Interrupt) -> Result<(), Interruption> {
+        for (pair, other) in self.pairs.iter_mut().zip(other.pairs) {
+            let check = |at: usize| if at.is_multiple_of(INTERRUPT_CHECK_GROUPS) { interrupt.check() } else { Ok(()) };
+            // The entry of `GroupSlot::NONE` is skipped.
+            for (at, (slot, less)) in slots.iter().zip(&other.by_slot[1..]).enumerate() {
+                check(at)?;
+                let sums = &mut pair.by_slot[slot.index()];
+                sums.reached -= less.reached;
+                sums.days -= less.days;
+            }
+            let Some(by_day) = &mut pair.by_day else { continue };
+            for (at, ((slot, days), less)) in other.by_day.into_iter().flatten().enumerate() {
+                check(at)?;
+                if let Entry::Occupied(mut count) = by_day.entry((slots[slot.group()], days)) {
+                    *count.get_mut() -= less;
+                    // A percentile is found among the numbers of days that occur.
+                    if *count.get() == 0 {
+                        count.remove();
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// A percentile is no sum.

@@ -20,7 +20,7 @@ use arrow_schema::ArrowError;
 use std::ops::Range;
 
 /// The sums of money of each group, in millionths.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Money {
     /// The sums of a slot, by place.
     measures: Vec<Measure>,
@@ -139,6 +139,11 @@ impl EventAccumulator for Money {
 
     fn bytes_while_adding(&self, _units: usize, groups: usize, _bound: Option<&AmountColumn<'_>>) -> usize {
         column_bytes_while_adding(&self.sums, groups * self.measures.len())
+    }
+
+    fn subtract(&mut self, mut other: Self, slots: &[GroupSlot], interrupt: &Interrupt) -> Result<(), Interruption> {
+        other.sums.iter_mut().for_each(|sum| *sum = -*sum);
+        self.merge(other, slots, interrupt)
     }
 
     /// The histogram adds revenues, segment by segment.

@@ -19,7 +19,7 @@ const MEASURES: [Measure; 5] =
     [Measure::AdSpend, Measure::ManagementFee, Measure::CampaignSpend, Measure::Clicks, Measure::Impressions];
 
 /// The sums of spend of each group. Money is in millionths of a currency unit.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Spend {
     /// The sums, by slot and then by place.
     sums: Vec<[i128; MEASURES.len()]>,

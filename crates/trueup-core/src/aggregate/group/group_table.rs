@@ -7,7 +7,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::{BuildHasher, Hasher};
 
 /// The keys of groups, which are combinations of codes. Groups are numbered in the order in which they appear.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct GroupTable {
     /// The number of codes in a key.
     width: usize,
@@ -24,7 +24,7 @@ pub(crate) struct GroupTable {
 }
 
 /// Finds the slot of a key.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Index {
     /// The slot by dense key, if few combinations are possible: the codes of the key as digits of a number, to the base
     /// of `radices`.

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 static HASHER: LazyLock<DefaultHashBuilder> = LazyLock::new(DefaultHashBuilder::default);
 
 /// Distinct texts, each with a code.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Interner {
     /// A copy of [`HASHER`].
     hasher: DefaultHashBuilder,

@@ -1,5 +1,5 @@
-//! The cache that holds the decoded columns of row groups for later queries. Versions that were reopened from each
-//! other share one.
+//! A cache whose bytes are counted: of the decoded columns of row groups, or of the results of earlier queries.
+//! Versions that were reopened from each other share one of each.
 
 use crate::MemoryBudget;
 use crate::memory::Evict;
@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// The decoded columns of row groups. If they take more than the budget, the columns that have not been read for the
-/// longest time are dropped. A query that still uses dropped columns keeps them until it ends.
+/// The decoded columns of row groups, or results. If they take more than the budget, the ones that have not been read
+/// for the longest time are dropped. A query that still uses dropped columns keeps them until it ends.
 #[derive(Debug)]
-pub(super) struct ColumnCache {
+pub(super) struct CountedCache {
     cached: Mutex<CachedColumns>,
     /// How often all columns that a query needs of a row group were held.
     hits: AtomicU64,
@@ -69,7 +69,7 @@ struct View {
     bytes: usize,
 }
 
-impl ColumnCache {
+impl CountedCache {
     pub(super) fn new(budget: usize) -> Self {
         let cached =
             CachedColumns { row_groups: HashMap::new(), bytes: 0, budget, memory: None, counted: 0, accesses: 0 };
@@ -177,6 +177,11 @@ impl ColumnCache {
         cached.shrink();
     }
 
+    /// Returns the budget.
+    pub(super) fn budget(&self) -> usize {
+        self.locked().budget
+    }
+
     /// Counts the columns against a shared budget, which drops some when a query needs their memory.
     pub(super) fn count_against(self: &Arc<Self>, memory: &MemoryBudget) {
         let mut cached = self.locked();
@@ -215,7 +220,7 @@ impl ColumnCache {
     }
 }
 
-impl Evict for ColumnCache {
+impl Evict for CountedCache {
     fn evict(&self, bytes: usize) -> usize {
         let mut cached = self.locked();
         let before = cached.bytes;
