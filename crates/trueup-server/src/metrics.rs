@@ -10,6 +10,7 @@ use prometheus::{
 };
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use trueup::ResultCacheCounts;
 
 /// The content type of the text.
 pub(crate) const CONTENT_TYPE: &str = TEXT_FORMAT;
@@ -48,6 +49,8 @@ pub(crate) struct Sample {
     pub(crate) column_bytes: usize,
     pub(crate) column_hits: u64,
     pub(crate) column_misses: u64,
+    pub(crate) result_bytes: usize,
+    pub(crate) results: ResultCacheCounts,
     pub(crate) dataset_version: u64,
     pub(crate) dataset_events: u64,
     /// `None` if it is unknown.
@@ -82,6 +85,10 @@ struct SampledMetrics {
     column_bytes: IntGauge,
     column_hits: IntCounter,
     column_misses: IntCounter,
+    result_bytes: IntGauge,
+    reused_results: IntCounter,
+    updated_results: IntCounter,
+    computed_results: IntCounter,
     dataset_version: IntGauge,
     dataset_events: IntGauge,
     dataset_published: Gauge,
@@ -205,6 +212,19 @@ impl SampledMetrics {
                 "trueup_column_cache_misses_total",
                 "Row groups whose columns had to be decoded for a query",
             )?,
+            result_bytes: add.count("trueup_result_cache_bytes", "Bytes of kept results of earlier queries")?,
+            reused_results: add.counter(
+                "trueup_result_cache_reused_total",
+                "Ranges of queries for which a result over the same rows was kept",
+            )?,
+            updated_results: add.counter(
+                "trueup_result_cache_updated_total",
+                "Ranges of queries for which a result over other rows was kept, and only the rows that differ were read",
+            )?,
+            computed_results: add.counter(
+                "trueup_result_cache_computed_total",
+                "Ranges of queries for which all rows were read",
+            )?,
             dataset_version: add.count("trueup_dataset_version", "Version of the dataset that is served")?,
             dataset_events: add.count("trueup_dataset_events", "Events of the version that is served")?,
             dataset_published: add.seconds(
@@ -245,6 +265,10 @@ impl SampledMetrics {
         self.column_bytes.set(whole(sample.column_bytes));
         set_counter(&self.column_hits, sample.column_hits);
         set_counter(&self.column_misses, sample.column_misses);
+        self.result_bytes.set(whole(sample.result_bytes));
+        set_counter(&self.reused_results, sample.results.reused);
+        set_counter(&self.updated_results, sample.results.updated);
+        set_counter(&self.computed_results, sample.results.computed);
         self.dataset_version.set(whole(sample.dataset_version));
         self.dataset_events.set(whole(sample.dataset_events));
         self.dataset_published.set(unix_seconds(sample.dataset_committed));

@@ -82,7 +82,7 @@ impl Operations {
 
     fn sample(&self) -> Sample {
         let dataset = self.service.dataset();
-        let columns = dataset.column_cache_counts();
+        let (columns, results) = (dataset.column_cache_counts(), dataset.result_cache_counts());
         let memory = self.service.memory_budget();
         Sample {
             readiness: self.readiness.check(&self.service),
@@ -100,6 +100,8 @@ impl Operations {
             column_bytes: dataset.held_column_bytes(),
             column_hits: columns.hits,
             column_misses: columns.misses,
+            result_bytes: dataset.held_result_bytes(),
+            results,
             dataset_version: dataset.manifest().map_or(0, |manifest| manifest.version),
             dataset_events: dataset.event_rows(),
             dataset_committed: dataset.committed().map(SystemTime::from),

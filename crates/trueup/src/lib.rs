@@ -90,7 +90,7 @@ pub use trueup_core::benchmarks;
 pub use trueup_core::dataset::Tables;
 #[cfg(feature = "object-store")]
 pub use trueup_core::dataset::{BlockCache, set_block_cache};
-pub use trueup_core::dataset::{ColumnCacheCounts, Insight, Insights, is_url, without_credentials};
+pub use trueup_core::dataset::{ColumnCacheCounts, Insight, Insights, ResultCacheCounts, is_url, without_credentials};
 pub use trueup_core::model::tzdata_release;
 pub use trueup_core::{
     ATTRIBUTION_WINDOW_DAYS, Column, Dataset, DatasetError, Day, EmptyRange, Error, Execution, ExplainedDimension,

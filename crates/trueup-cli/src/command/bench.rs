@@ -36,7 +36,7 @@ const NOTHING_TO_MEASURE: &str = "the dataset is empty, so there is nothing to m
 ///
 /// The queries cover the last 90 days of the data, its last year, or all of it, and group by dimensions of the
 /// dictionary. `cold` is the time of the first query after opening the dataset, opening included. `hot` is the median
-/// time when the query is repeated. The first run of all is slower if the system has to read the files from disk.
+/// time when the query is computed again. The first run of all is slower if the system has to read the files from disk.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct BenchCommand {
@@ -68,6 +68,10 @@ pub(crate) struct BenchCommand {
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     callers: u16,
 
+    /// Also repeat each query with its result kept, as a service does, and compare the time with that of a hot run
+    #[arg(long)]
+    again: bool,
+
     /// Also run each query as this many splits, one after the other, and compare the time with that of the whole query
     ///
     /// `factor` is the time in this process, merging and finishing included, divided by that of the whole query; `sent`
@@ -85,7 +89,7 @@ pub(crate) struct BenchCommand {
     /// first `hot` run of a query decodes its columns), `answer` (the rows, as from `trueup query --format json`), or
     /// `question` (fields, range, interval, accounts, conditions). Each line is answered by one line of JSON before the
     /// next line is read.
-    #[arg(long, conflicts_with_all = ["repeat", "callers", "splits", "format", "queries"])]
+    #[arg(long, conflicts_with_all = ["repeat", "callers", "again", "splits", "format", "queries"])]
     on_request: bool,
 
     #[command(flatten)]
@@ -109,7 +113,8 @@ impl BenchCommand {
         if queries.is_empty() {
             notice::warning(NOTHING_TO_MEASURE);
         }
-        let repetitions = Repetitions { repeat: self.repeat, callers: self.callers.into(), splits: self.splits };
+        let Self { repeat, splits, again, .. } = self;
+        let repetitions = Repetitions { repeat, callers: self.callers.into(), splits, again };
         let mut writer = ReportWriter::new(&target, self.format);
         let step = Step::counted("measuring queries", queries.len() as u64);
         for query in &queries {

@@ -58,7 +58,8 @@ pub(crate) struct ExploreCommand {
     #[arg(long)]
     no_browser: bool,
 
-    /// Memory for decoded columns, running queries and unsent answers, such as 512MiB or 4GiB
+    /// Memory for decoded columns, results of earlier queries, running queries and unsent answers, such as 512MiB or
+    /// 4GiB
     #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "2GiB")]
     memory: usize,
 
@@ -71,7 +72,8 @@ impl ExploreCommand {
         // One line per request would be noise here.
         start_log(Some(Targets::new().with_default(LevelFilter::WARN)))?;
         self.cache.set()?;
-        let dataset = open_dataset(&self.dataset, None)?.with_column_budget(self.memory / 2);
+        let dataset = open_dataset(&self.dataset, None)?;
+        let dataset = dataset.with_column_budget(self.memory / 2).with_result_budget(self.memory / 8);
         super::check_footers(&dataset)?;
         // One user at one page needs no limit per hour.
         let directory: Arc<dyn Directory> =

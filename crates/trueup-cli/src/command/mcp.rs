@@ -20,6 +20,9 @@ Examples:
 
 A client starts the command by itself; `--install` prints what to paste into its configuration.";
 
+/// The memory for results of earlier queries, because agents ask some questions several times.
+const RESULT_BYTES: usize = 64 << 20;
+
 /// Answer agents: a server of the Model Context Protocol on stdin and stdout
 ///
 /// Ten tools that read and never change the dataset: what there is, metrics by dimensions, comparisons, what changed
@@ -80,7 +83,7 @@ impl McpCommand {
         // Without a URL there is a dataset.
         let Some(folder) = self.dataset else { return Ok(()) };
         self.cache.set()?;
-        let dataset = open_dataset(&folder, None)?;
+        let dataset = open_dataset(&folder, None)?.with_result_budget(RESULT_BYTES);
         if !self.accounts.is_empty() {
             RequestError::check_accounts(&dataset, &self.accounts)?;
         }

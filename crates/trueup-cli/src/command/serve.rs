@@ -61,10 +61,10 @@ pub(crate) struct ServeCommand {
     #[arg(long, value_name = "LEVEL", value_parser = log_levels)]
     log: Option<Targets>,
 
-    /// Memory for decoded columns, running queries and unsent answers, such as 512MiB or 4GiB. Columns use at most half
-    /// of it, and are dropped when queries need more. The requests of one user take at most half of what the others
-    /// leave. A request for which there is no memory is answered 503. From 64MiB on, the process uses at most 1.3 times
-    /// this memory plus 90MiB
+    /// Memory for decoded columns, results of earlier queries, running queries and unsent answers, such as 512MiB or
+    /// 4GiB. Columns use at most half of it, results an eighth, and both are dropped when queries need more. The
+    /// requests of one user take at most half of what the others leave. A request for which there is no memory is
+    /// answered 503. From 64MiB on, the process uses at most 1.3 times this memory plus 90MiB
     #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "2GiB")]
     memory: usize,
 
@@ -120,7 +120,8 @@ impl ServeCommand {
         let max_requests_at_once =
             self.max_requests_at_once.unwrap_or_else(|| memory::max_requests_at_once(self.memory));
         let default_limits = Limits::default();
-        let dataset = Arc::new(open_dataset(&self.service.paths.dataset, None)?.with_column_budget(self.memory / 2));
+        let dataset = open_dataset(&self.service.paths.dataset, None)?;
+        let dataset = Arc::new(dataset.with_column_budget(self.memory / 2).with_result_budget(self.memory / 8));
         super::check_footers(&dataset)?;
         let limits = Limits {
             benchmarks_wait: self.benchmarks_wait.unwrap_or(default_limits.benchmarks_wait),

@@ -48,6 +48,9 @@ fn every_query_of_the_suite_is_measured() {
     assert!(report["events"].as_u64().unwrap() > 1000);
     assert!(report["heldBytesPerEvent"].as_f64().unwrap() > 0.0);
 
+    let again = ["bench", "demo", "--repeat", "2", "--query", "channel", "--again", "--format", "json"];
+    let again: Json = serde_json::from_str(&workspace.run(&again).succeeded()).unwrap();
+    assert!(again["queries"][0]["againFactor"].as_f64().unwrap() > 0.0, "{again}");
     let table = workspace.run(&["bench", "demo", "--repeat", "2", "--query", "channel", "--threads", "1"]).succeeded();
     let lines: Vec<&str> = table.lines().collect();
     assert!(lines[0].starts_with("query ") && lines[1].starts_with("channel "), "{table}");

@@ -23,6 +23,9 @@ pub(super) struct BenchTarget {
     memory: Option<usize>,
 }
 
+/// The memory for results of earlier queries, of which only [repeated](BenchTarget::again) queries use some.
+const RESULT_BYTES: usize = 1 << 30;
+
 /// Opens a dataset that holds at most `memory` bytes of decoded columns; `None` lets the library decide.
 fn open_dataset(folder: &Path, memory: Option<usize>) -> Result<Dataset, Failure> {
     let dataset = Dataset::open(folder)?;
@@ -35,7 +38,7 @@ fn open_dataset(folder: &Path, memory: Option<usize>) -> Result<Dataset, Failure
 impl BenchTarget {
     /// Opens the dataset, and starts `threads` threads; `None` means one per core.
     pub(super) fn open(folder: &Path, threads: Option<NonZeroUsize>, memory: Option<usize>) -> Result<Self, Failure> {
-        let dataset = open_dataset(folder, memory)?;
+        let dataset = open_dataset(folder, memory)?.with_result_budget(RESULT_BYTES);
         Ok(Self { folder: folder.to_owned(), dataset, pool: pool(threads)?, threads, memory })
     }
 
@@ -55,11 +58,20 @@ impl BenchTarget {
         })
     }
 
-    /// Runs the query on the open dataset.
+    /// Runs the query on the open dataset, computing everything.
     pub(super) fn hot(&self, query: &EventsQuery) -> Result<(Duration, ResultTable), Failure> {
+        self.run(query, computing())
+    }
+
+    /// Runs the query on the open dataset, using what is kept of earlier runs of it.
+    fn again(&self, query: &EventsQuery) -> Result<(Duration, ResultTable), Failure> {
+        self.run(query, Execution::default())
+    }
+
+    fn run(&self, query: &EventsQuery, execution: Execution) -> Result<(Duration, ResultTable), Failure> {
         self.pool.install(|| {
             let begun = Instant::now();
-            let answer = self.dataset.run(query, Execution::default())?;
+            let answer = self.dataset.run(query, execution)?;
             Ok((begun.elapsed(), answer))
         })
     }
@@ -104,7 +116,7 @@ impl BenchTarget {
     /// Returns the answers per second with one caller for each of `pools`.
     fn answers_per_second(&self, query: &EventsQuery, pools: &[&ThreadPool], repeat: u32) -> Result<f64, Failure> {
         let call = |pool: &ThreadPool| {
-            (0..repeat).try_for_each(|_| pool.install(|| self.dataset.run(query, Execution::default())).map(drop))
+            (0..repeat).try_for_each(|_| pool.install(|| self.dataset.run(query, computing())).map(drop))
         };
         let begun = Instant::now();
         let ended: Vec<_> = thread::scope(|scope| {
@@ -118,6 +130,11 @@ impl BenchTarget {
         let answers: f64 = pools.iter().map(|_| f64::from(repeat)).sum();
         Ok(answers / time.as_secs_f64())
     }
+}
+
+/// Returns how queries are executed whose computation is measured.
+fn computing() -> Execution {
+    Execution { reuse: false, ..Execution::default() }
 }
 
 /// Answers per second of a single caller, and of all callers together.
@@ -139,6 +156,8 @@ pub(super) struct Repetitions {
     pub(super) callers: usize,
     /// The number of splits to run each query as, if that is measured.
     pub(super) splits: Option<NonZeroUsize>,
+    /// Whether repeated queries are measured that use what is kept of earlier ones.
+    pub(super) again: bool,
 }
 
 /// The measurements of one query.
@@ -163,6 +182,9 @@ pub(super) struct Timings {
     pub(super) bytes_read: u64,
     pub(super) row_groups_kept: usize,
     pub(super) row_groups_skipped: usize,
+    /// The time of a repeated query, if it was measured.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub(super) again: Option<RepeatedTimings>,
     /// The throughput of several callers, if it was measured.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub(super) callers: Option<CallerTimings>,
@@ -187,6 +209,17 @@ pub(super) struct SplitTimings {
     pub(super) sent_factor: f64,
     /// Bytes of all partial results.
     pub(super) partial_bytes: usize,
+}
+
+/// The time of a query that uses what is kept of an earlier run of it.
+#[derive(Debug, Serialize)]
+pub(super) struct RepeatedTimings {
+    /// Median time.
+    #[serde(rename = "againMilliseconds", serialize_with = "as_milliseconds")]
+    pub(super) time: Duration,
+    /// The median time, divided by that of a query that is computed.
+    #[serde(rename = "againFactor")]
+    pub(super) factor: f64,
 }
 
 /// The throughput of several callers at the same time.
@@ -225,6 +258,8 @@ impl Timings {
         }
         times.sort_unstable();
         let hot = median(&times);
+        let again =
+            if repetitions.again { Some(RepeatedTimings::measure(&query, target, repetitions, hot)?) } else { None };
         let splits = repetitions.splits.map(|splits| {
             split_times.sort_unstable();
             sent_times.sort_unstable();
@@ -251,9 +286,28 @@ impl Timings {
             bytes_read: explanation.stored_bytes,
             row_groups_kept: explanation.event_row_groups_kept + explanation.spend_row_groups_kept,
             row_groups_skipped: explanation.event_row_groups_skipped + explanation.spend_row_groups_skipped,
+            again,
             callers,
             splits,
         })
+    }
+}
+
+impl RepeatedTimings {
+    /// Measures a query that takes `hot` when it is computed.
+    fn measure(
+        query: &EventsQuery,
+        target: &BenchTarget,
+        repetitions: Repetitions,
+        hot: Duration,
+    ) -> Result<Self, Failure> {
+        // This run keeps the result.
+        target.again(query)?;
+        let again = |_| target.again(query).map(|(time, _)| time);
+        let mut times = (0..repetitions.repeat).map(again).collect::<Result<Vec<_>, _>>()?;
+        times.sort_unstable();
+        let time = median(&times);
+        Ok(Self { time, factor: time.as_secs_f64() / hot.as_secs_f64() })
     }
 }
 

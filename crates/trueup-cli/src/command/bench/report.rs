@@ -91,6 +91,9 @@ fn write_row(timings: &Timings, first: bool, out: &mut OutputWriter) -> io::Resu
             "{:16} {:>9} {:>10} {:>10} {:>10} {:>10} {:>12} {:>11}",
             "query", "rows", "cold ms", "hot ms", "least ms", "M events/s", "read", "row groups"
         )?;
+        if timings.again.is_some() {
+            write!(out, " {:>10} {:>6}", "again ms", "factor")?;
+        }
         if let Some(callers) = &timings.callers {
             write!(out, " {:>12} {:>12} {:>6}", "answers/s: 1", format!("{} callers", callers.callers), "gain")?;
         }
@@ -123,6 +126,9 @@ fn write_row(timings: &Timings, first: bool, out: &mut OutputWriter) -> io::Resu
         bytes(timings.bytes_read),
         format!("{} of {all}", timings.row_groups_kept),
     )?;
+    if let Some(again) = &timings.again {
+        write!(out, " {:>10} {:>6.3}", time(again.time), again.factor)?;
+    }
     if let Some(callers) = &timings.callers {
         write!(
             out,
