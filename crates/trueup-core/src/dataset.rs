@@ -75,7 +75,7 @@ pub use event_file::{EventFile, EventRowGroup};
 pub use file_list::{encode_list, read_list};
 pub use forgotten::{FORGOTTEN_KEY_BYTES, ForgottenCustomers, read_forgotten};
 pub use insights::{Insight, InsightLine, InsightLineFault, Insights};
-pub use open::{Tables, read_accounts, read_definitions, read_mapping};
+pub use open::{Tables, read_accounts, read_definitions, read_mapping, read_targets};
 pub use protocol::{ControlTotals, ConvertedAmounts, InputProtocol, ProtocolReport, ReplacedRows, TableProtocol};
 pub use result_cache::ResultCacheCounts;
 pub use table_file::describe_row_group;
@@ -98,7 +98,7 @@ pub(crate) use table_file::{Pruning, TableFile};
 
 use crate::definitions::{DefinitionError, Definitions};
 use crate::dictionary;
-use crate::model::Accounts;
+use crate::model::{Accounts, Targets};
 use crate::query::{AccountFilter, AggregatedQuery, DateRange, EventsQuery};
 use crate::scan::{EventColumns, EventProjection, SpendColumns, SpendProjection};
 use crate::{Day, Error, Interrupt, MemoryBudget, QueryError, UnknownField};
@@ -112,7 +112,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
-/// Events, spend, accounts and insights, ready for queries. A dataset never changes, and threads can share it.
+/// Events, spend, accounts, insights and targets, ready for queries. A dataset never changes, and threads can share it.
 ///
 /// [`Dataset::open`] opens the newest version in a folder, [`Dataset::from_tables`] makes a dataset in memory, and
 /// [`Dataset::query`] answers a query.
@@ -131,6 +131,7 @@ pub struct Dataset {
     events: Vec<RowGroup<EventColumns>>,
     spend: Vec<RowGroup<SpendColumns>>,
     insights: Vec<Arc<InsightFile>>,
+    targets: Arc<Targets>,
     cache: Arc<CountedCache>,
     results: Arc<ResultCache>,
     /// Whether an account has rows of events or spend, and none in the account table; empty before it is needed.
@@ -173,6 +174,16 @@ impl Dataset {
     #[must_use]
     pub fn accounts(&self) -> &Accounts {
         &self.accounts
+    }
+
+    /// Returns the targets.
+    #[must_use]
+    pub fn targets(&self) -> &Targets {
+        &self.targets
+    }
+
+    pub(crate) const fn shared_targets(&self) -> &Arc<Targets> {
+        &self.targets
     }
 
     /// Returns every account that has a row in the tables of events, spend or accounts.

@@ -5,6 +5,7 @@ use crate::dataset::error::{DatasetError, ManifestError};
 use crate::definitions::DefinitionError;
 use crate::execute::{MixedCurrencies, PartialError};
 use crate::query::{FilterFault, Interval, TooEarly, WhyRowFault};
+use crate::targets::NotTargeted;
 use crate::text::{did_you_mean, quoted};
 use crate::{Day, NoRoom, Shown, model};
 use std::fmt;
@@ -159,6 +160,9 @@ pub enum QueryError {
     /// The query cannot be compared with benchmarks.
     #[error(transparent)]
     NotBenchmarked(#[from] Box<NotBenchmarked>),
+    /// The answer to the query cannot have targets.
+    #[error(transparent)]
+    NotTargeted(NotTargeted),
     /// A field of a comparison has the name of a column that the answer has for a metric, such as `leads.change`.
     #[error("a field cannot be named `{name}` in a comparison: answers show what became of a metric under that name")]
     ReservedComparisonField {

@@ -8,7 +8,7 @@
 //! | `sort` | sorts the groups as the query asks |
 //! | `exact_values` | holds the exact values that a comparison computes with |
 //! | `comparison` | makes one table of two ranges: joins them (`join`), computes what changed (`effects`, `exact`) |
-//! | `sort_columns` | sorts the rows of a comparison with benchmarks, whose columns are finished |
+//! | `sort_columns` | sorts the rows of a comparison with benchmarks or targets, whose columns are finished |
 //! | `difference` | compares two answers row by row |
 //! | `table` | holds the result |
 //! | `arrow`, `parquet`, `polars` | convert it |
@@ -38,6 +38,7 @@ pub(crate) use arrow::MAX_TEXT_BYTES;
 pub(crate) use comparison::{RangeGroups, bytes_to_compare, compare};
 pub use difference::NotComparable;
 pub(crate) use exact::nearest_quotient;
+pub(crate) use exact_values::exact_fraction;
 pub(crate) use measures::SumFormula;
 pub use parquet::ParquetProgress;
 pub(crate) use sort_columns::sort_columns;

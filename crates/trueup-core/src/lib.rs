@@ -12,6 +12,7 @@
 //! | `aggregate` | counts and sums per group |
 //! | `finish` | computes metrics, sorts, and builds the result table |
 //! | [`benchmarks`] | computes anonymous figures of many accounts, with queries |
+//! | [`targets`] | adds targets to an answer |
 //!
 //! [`model`] holds what the tables of events, spend and accounts may contain, and how a customer's events are ordered.
 //! `memory` and `interrupt` limit the memory and the time of a query. [`files`] of `trueup-store` has the file
@@ -40,6 +41,7 @@ pub mod query;
 mod scan;
 mod similar;
 mod stage;
+pub mod targets;
 mod text;
 
 pub use dataset::{Dataset, DatasetError};

@@ -9,6 +9,7 @@
 //! | `instant` | points in time |
 //! | `plain_column`, `amount` | readers of values from columns of any type |
 //! | `normalize`, `spend` | normalizers of events and spend into the stored form |
+//! | `targets` | the targets of metrics |
 //! | `customers` | the reader of a list of customers |
 //! | `stored_events`, `order` | the keys of stored events, operations on batches of them, and their order |
 
@@ -24,6 +25,7 @@ mod order;
 mod plain_column;
 mod spend;
 mod stored_events;
+mod targets;
 #[cfg(test)]
 mod tests;
 mod zone;
@@ -44,6 +46,7 @@ pub use order::{EventOrder, QuarterSpan, SortedEvents, order_events, sort_events
 pub use plain_column::day_from_text;
 pub use spend::{SPEND_COLUMNS, SpendNormalizer, concat_spend, sort_spend, spend_quarters, stored_spend_schema};
 pub use stored_events::{EventKeys, LatestRows, concat_events, keep_latest};
+pub use targets::{TARGET_COLUMNS, TARGET_DIMENSIONS, TargetKey, TargetRows, Targets};
 pub use zone::{UnknownZone, Zone, tzdata_release};
 
 pub use crate::stage::Stage;

@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 use trueup_core::dataset::manifest::{DataFile, Manifest};
 use trueup_core::dataset::{InputProtocol, TableProtocol, read_accounts};
-use trueup_core::model::{ACCOUNT_COLUMNS, Account, Accounts};
+use trueup_core::model::{ACCOUNT_COLUMNS, Account, Accounts, CellFault, TableFault};
 
 /// Reads the accounts that the dataset holds.
 pub(crate) fn stored(manifest: Option<&Manifest>, dir: &Path) -> Result<Accounts, IngestError> {
@@ -48,44 +48,63 @@ fn read_input(
     accounts: &mut Accounts,
     protocol: &mut InputProtocol,
 ) -> Result<(), IngestError> {
+    let limit = reader.limits.table_bytes();
+    read_whole(input, (Table::Accounts, &ACCOUNT_COLUMNS), reader, protocol, &mut |batch| {
+        let read = accounts.read(batch)?;
+        Ok((read.rows.len(), read.faults, check_size(accounts, limit)))
+    })
+}
+
+/// What became of the rows of a batch: the number of accepted ones, the faults of the others, and whether the table is
+/// still small enough.
+pub(crate) type ReadRows = (usize, Vec<CellFault>, Result<(), IngestError>);
+
+/// Reads an input of a table that is held as a whole, which has these columns, batch by batch.
+pub(crate) fn read_whole(
+    input: &Input,
+    (table, columns): (Table, &[&str]),
+    reader: &mut TableReader<'_>,
+    protocol: &mut InputProtocol,
+    read: &mut dyn FnMut(&RecordBatch) -> Result<ReadRows, TableFault>,
+) -> Result<(), IngestError> {
     let limits = reader.limits;
     let mut names = ColumnNames::default();
     let mut source = InputReader::open(reader.files, input, limits)?;
     if let Some(schema) = source.schema() {
-        check_fit(schema, Table::Accounts).map_err(|fault| fault.at(&input.shown))?;
+        check_fit(schema, table).map_err(|fault| fault.at(&input.shown))?;
         let empty = RecordBatch::new_empty(schema.clone());
-        accounts.read(&empty).map_err(|fault| FileFault::from(fault).at(&input.shown))?;
-        reader.warn_ignored(input, &ignored(schema));
+        read(&empty).map_err(|fault| FileFault::from(fault).at(&input.shown))?.2?;
+        reader.warn_ignored(input, &ignored(schema, table, columns));
     }
     while let Some(chunk) = source.next()? {
         reader.monitor.check()?;
         reader.monitor.add(0, chunk.bytes());
-        for decoded in chunk.decode(Table::Accounts, limits).map_err(|fault| fault.at(&input.shown))? {
+        for decoded in chunk.decode(table, limits).map_err(|fault| fault.at(&input.shown))? {
             let mut decoded = decoded.map_err(|fault| fault.at(&input.shown))?;
             reader.monitor.add(decoded.batch.num_rows() + decoded.malformed.len(), 0);
             let (schema, fatal) = (decoded.batch.schema(), decoded.fatal.take());
-            let checked = check_rows(decoded, Table::Accounts, limits.max_text_bytes, |batch| {
-                let read = accounts.read(batch).map_err(|fault| FileFault::from(fault).at(&input.shown))?;
-                Ok((read.rows.len(), read.faults))
+            let checked = check_rows(decoded, table, limits.max_text_bytes, |batch| {
+                let (taken, faults, size) = read(batch).map_err(|fault| FileFault::from(fault).at(&input.shown))?;
+                size?;
+                Ok((taken, faults))
             });
             let (taken, faults) = checked?;
-            check_size(accounts, limits.table_bytes())?;
             protocol.taken.rows += u64::try_from(taken).unwrap_or(0);
-            reader.reject_rows(input, Table::Accounts, faults, protocol)?;
+            reader.reject_rows(input, table, faults, protocol)?;
             if let Some(fault) = fatal {
                 return Err(fault.at(&input.shown));
             }
             names.add(&schema, limits).map_err(|fault| fault.at(&input.shown))?;
-            reader.warn_ignored(input, &ignored(&schema));
+            reader.warn_ignored(input, &ignored(&schema, table, columns));
         }
     }
     Ok(())
 }
 
-/// Returns the columns of an input that the table of accounts does not have.
-fn ignored(schema: &Schema) -> Vec<IgnoredColumn> {
+/// Returns the columns of an input that the table does not have.
+fn ignored(schema: &Schema, table: Table, columns: &[&str]) -> Vec<IgnoredColumn> {
     let names = schema.fields().iter().map(|field| field.name().as_str());
-    IgnoredColumn::unknown(names, Table::Accounts.name(), &ACCOUNT_COLUMNS)
+    IgnoredColumn::unknown(names, table.name(), columns)
 }
 
 /// Bytes that an account takes apart from its texts.
@@ -121,13 +140,21 @@ pub(crate) fn zone_changes(
 
 /// Writes all accounts of the dataset as one file.
 pub(crate) fn write(accounts: &Accounts, version: &mut VersionFiles) -> Result<Vec<DataFile>, IngestError> {
-    let batch = accounts.to_batch().doing("put accounts together")?;
+    write_whole(accounts.to_batch().doing("put accounts together")?, Table::Accounts, version)
+}
+
+/// Writes the rows of a table that is read as a whole as its only file.
+pub(crate) fn write_whole(
+    rows: RecordBatch,
+    table: Table,
+    version: &mut VersionFiles,
+) -> Result<Vec<DataFile>, IngestError> {
     let properties = WriterProperties::builder()
         .set_created_by(crate::CREATED_BY.to_owned())
         .set_compression(Compression::LZ4_RAW)
         .build();
-    let mut file = ParquetFileWriter::begin(version.create(Table::Accounts, 0)?, batch.schema_ref(), properties)?;
-    file.write(&[batch])?;
-    // The file is read whole, so that its entry needs neither columns nor row groups.
+    let mut file = ParquetFileWriter::begin(version.create(table, 0)?, rows.schema_ref(), properties)?;
+    file.write(&[rows])?;
+    // Its entry needs neither columns nor row groups.
     Ok(vec![DataFile { columns: Arc::default(), row_groups: Arc::default(), ..file.finish()? }])
 }

@@ -95,7 +95,7 @@ impl BatchPlan {
         monitor: &Monitor,
     ) -> Result<Self, IngestError> {
         let mut tables = Vec::new();
-        for table in [Table::Accounts, Table::Events, Table::Spend, Table::Insights] {
+        for table in [Table::Accounts, Table::Events, Table::Spend, Table::Insights, Table::Targets] {
             let inputs = mapped.inputs(table, given);
             if !inputs.is_empty() {
                 tables.push(PlannedTable { table, inputs });

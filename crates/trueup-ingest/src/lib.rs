@@ -11,7 +11,7 @@
 //!   version           the next version while it is written: the lock, scratch folders, the lists of files and deletion
 //!                     vectors, publication
 //!   batch             skips or refuses events without ids that were ingested before, and records what was ingested
-//!   accounts, events, spend, insights     ingest one table each
+//!   accounts, events, spend, insights, targets   ingest one table each
 //!     read            reads the inputs of a table in parallel, and keeps the order of their rows
 //!       source        decodes files of any format into batches (value_marks)
 //!       row_check     finds rows that break a rule
@@ -65,6 +65,7 @@ mod spend;
 mod spill_file;
 mod stored_copy;
 mod table;
+mod targets;
 mod value_marks;
 mod version;
 

@@ -91,7 +91,7 @@ use trueup_core::dataset::manifest::checksum;
 use trueup_core::files::Files;
 use trueup_core::model::{Accounts, CellFault, ClockZone, SOURCE};
 
-/// A mapping, which describes how the rows of files become events, spend and accounts.
+/// A mapping, which describes how the rows of files become events, spend, accounts and targets.
 ///
 /// ```
 /// use trueup_ingest::mapping::Mapping;
@@ -134,6 +134,8 @@ pub struct MappedFiles {
     pub spend: Vec<PathBuf>,
     /// Files of accounts.
     pub accounts: Vec<PathBuf>,
+    /// Files of targets.
+    pub targets: Vec<PathBuf>,
 }
 
 /// The canonical tables that a mapping makes.
@@ -221,6 +223,7 @@ impl Mapping {
             let paths = match table {
                 Table::Spend => &mut made.spend,
                 Table::Accounts => &mut made.accounts,
+                Table::Targets => &mut made.targets,
                 Table::Events | Table::Insights => &mut made.events,
             };
             let path = folder.join(format!("{}-{:03}.parquet", table.name(), paths.len() + 1));
@@ -290,6 +293,7 @@ impl Mapping {
         for (target, kind, declared) in [
             (CanonicalTable::Spend, Table::Spend, &self.file.spend),
             (CanonicalTable::Accounts, Table::Accounts, &self.file.accounts),
+            (CanonicalTable::Targets, Table::Targets, &self.file.targets),
         ] {
             let has_rows = |table: &TableDeclaration| !table.from.as_ref().is_some_and(is_missing);
             for (at, table) in declared.iter().enumerate().filter(|(_, table)| has_rows(table)) {
@@ -441,7 +445,7 @@ impl MappedTables {
 }
 
 /// Returns the checksum of what a mapping, whose text is that of `file`, says of events: of everything but its tables
-/// of spend and accounts, and the inputs that no table of events reads.
+/// of spend, accounts and targets, and the inputs that no table of events reads.
 fn events_checksum(text: &str, file: &MappingFile) -> String {
     let read = |table: &EventTableDeclaration| {
         let joined = table.join.iter().filter_map(|join| join.input.clone());
@@ -450,7 +454,7 @@ fn events_checksum(text: &str, file: &MappingFile) -> String {
     let read: BTreeSet<String> = file.events.iter().flat_map(read).collect();
     // It was parsed before.
     let mut keys: serde_json::Map<String, serde_json::Value> = toml::from_str(text).unwrap_or_default();
-    keys.retain(|key, _| !matches!(key.as_str(), "spend" | "accounts"));
+    keys.retain(|key, _| !matches!(key.as_str(), "spend" | "accounts" | "targets"));
     if let Some(serde_json::Value::Object(inputs)) = keys.get_mut("input") {
         inputs.retain(|name, _| read.contains(name));
     }
@@ -461,7 +465,7 @@ fn events_checksum(text: &str, file: &MappingFile) -> String {
 fn single_table(text: &str) -> Option<MappingFault> {
     let file: toml::Table = toml::from_str(text).ok()?;
     let is_single = |name: &&str| file.get(*name).is_some_and(toml::Value::is_table);
-    let name = ["events", "spend", "accounts"].into_iter().find(is_single)?;
+    let name = ["events", "spend", "accounts", "targets"].into_iter().find(is_single)?;
     Some(MappingFault::new(name, format!("expected `[[{name}]]` in double brackets, because there may be several")))
 }
 

@@ -75,6 +75,8 @@ pub enum Phase {
     WritingSpend,
     /// Reads insights.
     ReadingInsights,
+    /// Reads targets.
+    ReadingTargets,
     /// Uploads the new files to the object store of the dataset.
     Uploading,
     /// Reads the manifests of all versions, to find what expires.
@@ -102,6 +104,7 @@ impl fmt::Display for Phase {
             Self::ReadingSpend => "reading spend",
             Self::WritingSpend => "writing spend",
             Self::ReadingInsights => "reading insights",
+            Self::ReadingTargets => "reading targets",
             Self::Uploading => "uploading files",
             Self::ReadingManifests => "reading manifests",
             Self::RemovingFiles => "removing files",

@@ -2,7 +2,7 @@
 //! hands back.
 //!
 //! ```text
-//! one process     Ingest::begin_staged   takes the lock; writes accounts, spend, insights   ingest/staged_ingest
+//! one process     Ingest::begin_staged   takes the lock; writes the other tables            ingest/staged_ingest
 //!   │ StagePlan, as text
 //! every part      Ingest::stage          reads, checks, sorts and writes events             ingest/stage
 //!   │ Staged, as bytes

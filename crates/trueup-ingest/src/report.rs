@@ -27,14 +27,16 @@ pub struct IngestSummary {
     pub accounts: RowCounts,
     /// Insight documents.
     pub insights: RowCounts,
+    /// Targets.
+    pub targets: RowCounts,
     /// The lines of the files of a mapping that are no rows, of each file that has such lines.
     pub left_out: Vec<LeftOutRows>,
     /// The rows that broke a rule, by rule. They are in the rejects file.
     pub rejected: RejectedRows,
     /// What was merged after the new version was complete, in a version after it; `None` if nothing was.
     pub compacted: Option<CompactSummary>,
-    /// What became of each row of the inputs, by table (`events`, `spend`, `accounts`, `insights`), with control
-    /// totals. It is kept with the version: [`Batch::protocol`](trueup_core::dataset::Batch::protocol).
+    /// What became of each row of the inputs, by table (`events`, `spend`, `accounts`, `insights`, `targets`), with
+    /// control totals. It is kept with the version: [`Batch::protocol`](trueup_core::dataset::Batch::protocol).
     pub protocol: BTreeMap<String, TableProtocol>,
     /// Messages about what did not stop the ingest, such as ignored columns or inputs that were ingested before.
     pub warnings: Vec<String>,
@@ -48,13 +50,14 @@ impl IngestSummary {
             Table::Spend => &mut self.spend,
             Table::Accounts => &mut self.accounts,
             Table::Insights => &mut self.insights,
+            Table::Targets => &mut self.targets,
         };
         *counts = RowCounts::from(&protocol);
         if let Some(removed) = &mut self.removed {
             match table {
                 Table::Events => removed.events = protocol.removed.rows,
                 Table::Spend => removed.spend = protocol.removed.rows,
-                Table::Accounts | Table::Insights => {}
+                Table::Accounts | Table::Insights | Table::Targets => {}
             }
         }
         self.protocol.insert(table.name().to_owned(), protocol);
@@ -133,8 +136,8 @@ impl CompactSummary {
 pub struct RowCounts {
     /// Rows of the inputs that keep the rules. A later row of the inputs may replace some of them.
     pub taken: u64,
-    /// Rows that were replaced: rows of the previous version and, for events and insights, also earlier rows of the
-    /// inputs.
+    /// Rows that were replaced: rows of the previous version and, for events, insights and targets, also earlier rows
+    /// of the inputs.
     pub replaced: u64,
     /// Rows that broke a rule and are in the rejects file.
     pub rejected: u64,

@@ -1,6 +1,6 @@
-//! The four tables of a dataset.
+//! The tables of a dataset.
 
-use trueup_core::model::{SPEND_AMOUNTS, TOTAL};
+use trueup_core::model::{SPEND_AMOUNTS, TARGET_COLUMNS, TOTAL};
 
 /// A table of a dataset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,6 +9,7 @@ pub(crate) enum Table {
     Spend,
     Accounts,
     Insights,
+    Targets,
 }
 
 impl Table {
@@ -19,6 +20,7 @@ impl Table {
             Self::Spend => "spend",
             Self::Accounts => "accounts",
             Self::Insights => "insights",
+            Self::Targets => "targets",
         }
     }
 
@@ -29,6 +31,7 @@ impl Table {
             Self::Events => &["account", "opportunityId", "type", "date"],
             Self::Spend => &["account", "date"],
             Self::Accounts | Self::Insights => &["account"],
+            Self::Targets => TARGET_COLUMNS.split_at(4).0,
         }
     }
 
@@ -37,7 +40,7 @@ impl Table {
         match self {
             Self::Events => &[TOTAL],
             Self::Spend => &SPEND_AMOUNTS,
-            Self::Accounts | Self::Insights => &[],
+            Self::Accounts | Self::Insights | Self::Targets => &[],
         }
     }
 }

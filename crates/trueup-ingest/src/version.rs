@@ -71,11 +71,12 @@ use trueup_core::files::Files;
 use version_files::{Made, remove_folders};
 
 /// The folders of a dataset that hold files with the id of an ingest in their names.
-pub(crate) const FOLDERS: [&str; 10] = [
+pub(crate) const FOLDERS: [&str; 11] = [
     Table::Events.name(),
     Table::Spend.name(),
     Table::Accounts.name(),
     Table::Insights.name(),
+    Table::Targets.name(),
     DEFINITIONS_FOLDER,
     MAPPING_FOLDER,
     FORGOTTEN_FOLDER,

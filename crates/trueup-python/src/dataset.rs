@@ -129,6 +129,7 @@ impl Dataset {
     ///     Texts for equality on the same field are alternatives.
     /// filter: an expression across fields, as the API takes it: JSON as a text, or a list or dict.
     /// sort: columns to sort by, such as "leads:desc". limit: keep only the first rows, at most this many.
+    /// targets: after each metric m that has a target, add m.target and m.pace, which is m divided by m.target.
     /// totals: also compute every metric for the whole range: `Table.totals`.
     /// allow_long_total: allow the interval total, and totals, of `start` and `end` to span more than 90 days, the
     ///     attribution window. A named range may without it.
@@ -140,7 +141,7 @@ impl Dataset {
         signature = (fields, **options),
         text_signature = "($self, fields, *, start=None, end=None, month=None, quarter=None, year=None, last=None, \
                           range=None, today=None, interval='total', cohort=False, within=None, compare=None, \
-                          attribution='recorded', accounts=None, where=None, filter=None, sort=None, limit=None, totals=False, \
+                          attribution='recorded', accounts=None, where=None, filter=None, sort=None, limit=None, totals=False, targets=False, \
                           allow_long_total=False, allow_unknown=False, strict=False, max_rows=None, threads=None, timeout=None, \
                           interrupt=None)"
     )]
@@ -159,16 +160,16 @@ impl Dataset {
             Ok::<_, RequestError>((query.run(&self.dataset, execution)?, unseen))
         })?;
         let (table, unseen) = answered.unless_signaled()??;
-        unseen.iter().try_for_each(|message| warn(py, message))?;
+        unseen.iter().chain(table.notes()).try_for_each(|message| warn(py, message))?;
         self.dataset.empty_ranges(query.events()).iter().try_for_each(|empty| warn(py, &empty.to_string()))?;
         Ok(Table::new(table))
     }
 
     /// Explains the numbers of one row of an answer: the events, customers and rows of spend behind them.
     ///
-    /// fields and the days, conditions and other options are those of `query`, except `strict`, `max_rows` and the
-    ///     comparison with benchmarks. row: the value of each dimension of the query and, with an interval, the first
-    ///     day as `start`; a dict of `Table.to_dicts` is such a row, because numbers in it are ignored.
+    /// fields and the days, conditions and other options are those of `query`, except `strict`, `max_rows`, `targets`
+    ///     and the comparison with benchmarks. row: the value of each dimension of the query and, with an interval, the
+    ///     first day as `start`; a dict of `Table.to_dicts` is such a row, because numbers in it are ignored.
     /// metrics: only these metrics of the query. order: "oldest" day first, "newest" day first, or "largest" number or
     ///     amount first. limit: the most lines of each measure.
     #[pyo3(signature = (fields, **options))]
@@ -230,7 +231,7 @@ impl Dataset {
     }
 
     /// Returns a query for this dataset without running it. Takes what `query` takes, except `strict`,
-    /// `max_rows`, `threads`, `timeout`, `interrupt` and the comparison with benchmarks.
+    /// `max_rows`, `threads`, `timeout`, `interrupt`, `targets` and the comparison with benchmarks.
     #[pyo3(signature = (fields, **options))]
     fn prepare(
         &self,
@@ -245,8 +246,8 @@ impl Dataset {
     }
 
     /// Explains the plan of a query: sub-ranges, columns to read, row groups kept and skipped. Takes what `query`
-    /// takes, except `strict`, `max_rows` and the comparison with benchmarks; with `analyze=True` it also runs the
-    /// query, and adds times and counts. Without it, `threads`, `timeout` and `interrupt` have no effect.
+    /// takes, except `strict`, `max_rows`, `targets` and the comparison with benchmarks; with `analyze=True` it also
+    /// runs the query, and adds times and counts. Without it, `threads`, `timeout` and `interrupt` have no effect.
     #[pyo3(signature = (fields, *, analyze = false, **options))]
     fn explain(
         &self,

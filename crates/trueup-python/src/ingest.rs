@@ -62,6 +62,8 @@ pub(crate) struct IngestReport {
     accounts: RowCounts,
     /// Insight documents.
     insights: RowCounts,
+    /// Targets.
+    targets: RowCounts,
     /// The lines of a mapping's files that are no rows: file, title lines, blank lines, and rows with fewer cells than
     /// the header.
     left_out: Vec<(PathBuf, u64, u64, u64)>,
@@ -71,7 +73,7 @@ pub(crate) struct IngestReport {
     warnings: Vec<String>,
 }
 
-/// Reads events, spend, accounts and insights into the dataset in a folder or at a URL, all or nothing.
+/// Reads events, spend, accounts, insights and targets into the dataset in a folder or at a URL, all or nothing.
 ///
 /// Each input is a path (of a file, a folder, or a pattern such as "events/*.csv"), a URL, an Arrow table, a data frame
 /// of pandas or polars, a reader of record batches, or a list of these; insights are paths or URLs. With a mapping,
@@ -79,7 +81,8 @@ pub(crate) struct IngestReport {
 /// `account`, `opportunityId`, `type`, and `date` or `dateTime`; `eventId` and `total` are optional; every other column
 /// is a dimension. A column with the name of a metric or of a computed dimension is left out, with a warning.
 ///
-/// mapping: a TOML file that describes how to turn the inputs into events, spend and accounts. The dataset keeps it.
+/// mapping: a TOML file that describes how to turn the inputs into events, spend, accounts and targets. The dataset
+///     keeps it.
 /// stored_mapping: read the inputs through the mapping that the dataset has.
 /// patch: the inputs have the columns `account` and `eventId` of stored events, and change only the columns of these in
 ///     which they have a value.
@@ -105,7 +108,7 @@ pub(crate) struct IngestReport {
 #[pyfunction]
 #[pyo3(
     signature = (into, events = None, **options),
-    text_signature = "(into, events=None, *, spend=None, accounts=None, insights=None, mapping=None, stored_mapping=False, patch=False, source=None, \
+    text_signature = "(into, events=None, *, spend=None, accounts=None, insights=None, targets=None, mapping=None, stored_mapping=False, patch=False, source=None, \
                       replace_source=None, time_zone=None, \
                       rejects=None, replace_rejects=False, max_rejects=None, format=None, sheet=None, delimiter=None, \
                       encoding=None, ignore=None, memory=None, max_columns=None, max_text_bytes=None, \
@@ -122,8 +125,12 @@ pub(crate) fn ingest(
     if let Some(value) = events {
         ingest = sources("events", value)?.into_iter().fold(ingest, Ingest::events);
     }
-    let others: [(&str, Add); 3] =
-        [("spend", Ingest::spend), ("accounts", Ingest::accounts), ("insights", Ingest::insights)];
+    let others: [(&str, Add); 4] = [
+        ("spend", Ingest::spend),
+        ("accounts", Ingest::accounts),
+        ("insights", Ingest::insights),
+        ("targets", Ingest::targets),
+    ];
     for (table, add) in others {
         if let Some(value) = keywords.any(table)? {
             ingest = sources(table, &value)?.into_iter().fold(ingest, add);
@@ -260,6 +267,7 @@ impl IngestReport {
             removed: summary.removed.map(|removed| (removed.events, removed.spend)),
             accounts: counts(summary.accounts),
             insights: counts(summary.insights),
+            targets: counts(summary.targets),
             left_out: left_out.collect(),
             rejected: rejected.collect(),
             warnings: summary.warnings,
@@ -278,6 +286,7 @@ impl IngestReport {
             ("rows of spend", self.spend),
             ("accounts", self.accounts),
             ("insights", self.insights),
+            ("targets", self.targets),
         ];
         let counts: Vec<String> =
             tables.into_iter().filter(|(_, counts)| counts.any()).map(|(name, counts)| counts.of(name)).collect();

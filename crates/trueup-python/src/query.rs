@@ -109,7 +109,7 @@ fn read(
     }
     let request = QueryRequest { fields, sort, filters, ..QueryRequest::from_texts(given)? };
     if purpose == Use::Other {
-        request.without_benchmarks()?;
+        request.of_events_alone()?;
     }
     let prepared = run(py, &CallInterrupt::new(None, None), || request.prepare(dataset, &today))?;
     Ok(prepared.unless_signaled()??)

@@ -26,15 +26,15 @@ use trueup::ingest::{self as engine, Ingest};
 /// event_accounts: the accounts that have new events. Event files that hold none of them, and no account whose time
 ///     zone this ingest changes, stay as they are; without this list, the parts write all event files of the dataset
 ///     again.
-/// spend, accounts, insights, source, format, sheet, delimiter, encoding, time_zone, ignore, memory, max_columns,
-///     max_text_bytes, max_customer_events, threads: as in `trueup.ingest`. `source`, `time_zone`, `ignore`,
-///     `max_columns`, `max_text_bytes` and `max_customer_events` hold for the parts, too.
+/// spend, accounts, insights, targets, source, format, sheet, delimiter, encoding, time_zone, ignore, memory,
+///     max_columns, max_text_bytes, max_customer_events, threads: as in `trueup.ingest`. `source`, `time_zone`,
+///     `ignore`, `max_columns`, `max_text_bytes` and `max_customer_events` hold for the parts, too.
 /// wait: as in `trueup.ingest`, for others that write to the dataset; only for a dataset in a folder.
 /// timeout: in seconds, until the commit. interrupt: a `trueup.Interrupt`.
 #[pyfunction]
 #[pyo3(
     signature = (into, parts, **options),
-    text_signature = "(into, parts, *, event_accounts=None, spend=None, accounts=None, insights=None, source=None, \
+    text_signature = "(into, parts, *, event_accounts=None, spend=None, accounts=None, insights=None, targets=None, source=None, \
                       time_zone=None, ignore=None, format=None, sheet=None, delimiter=None, encoding=None, memory=None, max_columns=None, \
                       max_text_bytes=None, max_customer_events=None, threads=None, wait=None, timeout=None, \
                       interrupt=None)"
@@ -47,8 +47,12 @@ pub(crate) fn begin_ingest(
 ) -> Result<StagedIngest, Failure> {
     let keywords = Keywords::new("begin_ingest", options)?;
     let mut ingest = Ingest::into(&into);
-    let tables: [(&str, Add); 3] =
-        [("spend", Ingest::spend), ("accounts", Ingest::accounts), ("insights", Ingest::insights)];
+    let tables: [(&str, Add); 4] = [
+        ("spend", Ingest::spend),
+        ("accounts", Ingest::accounts),
+        ("insights", Ingest::insights),
+        ("targets", Ingest::targets),
+    ];
     for (table, add) in tables {
         if let Some(value) = keywords.any(table)? {
             ingest = sources(table, &value)?.into_iter().fold(ingest, add);

@@ -18,7 +18,7 @@
 //! | `period` | the days of the report, and the earlier days to compare them with |
 //! | `question` | a question: a query, and the command that asks the same |
 //! | `figure` | a number of an answer, as people read it and in full, with the place that it comes from |
-//! | `sections`, `benchmarks` | ask the questions, and make sections of the answers |
+//! | `sections`, `targets`, `benchmarks` | ask the questions, and make sections of the answers |
 //! | `sentences` | says in words what a comparison shows; [`Change`] does so for others than reports |
 //! | `document` | the report as plain data |
 //! | `html`, `chart`, `markdown` | write it; `escaped` is what the first two share |
@@ -40,6 +40,7 @@ mod question;
 mod sections;
 mod sentences;
 mod shell_word;
+mod targets;
 #[cfg(test)]
 mod tests;
 pub mod text;
@@ -172,7 +173,8 @@ pub struct ReportSpec {
 pub struct Report(Document);
 
 impl Report {
-    /// Asks the questions of a report. `progress` is called after each of the [`SECTIONS`].
+    /// Asks the questions of a report. `progress` is called after each of the [`SECTIONS`]; targets, if there are any,
+    /// belong to the first.
     ///
     /// # Errors
     /// The dataset has no data in the month, `through` is outside of it, or a question has no answer.
@@ -186,6 +188,7 @@ impl Report {
         let subject = Subject { accounts: &spec.accounts, period: &period };
         let mut questions = Questions::new(dataset, execution.clone());
         let key_figures = sections::key_figures(&subject, &mut questions)?;
+        let targets = targets::targets(&subject, dataset, &mut questions)?;
         progress();
         let [changes, channels, campaigns] = sections::changes(&subject, &mut questions)?;
         (0..3).for_each(|_| progress());
@@ -197,7 +200,9 @@ impl Report {
         progress();
         let benchmarks = benchmarks::benchmarks(&subject, dataset, execution, &mut questions)?;
         progress();
-        let mut all = vec![key_figures, changes, funnel, channels, campaigns, trend, cohorts, benchmarks];
+        let mut all = vec![key_figures];
+        all.extend(targets);
+        all.extend([changes, funnel, channels, campaigns, trend, cohorts, benchmarks]);
         if let Some(first) = all.first_mut() {
             first.blocks.splice(0..0, warnings(&period));
         }

@@ -5,6 +5,7 @@ use trueup::benchmarks::BenchmarkComparison;
 use trueup::definitions::Definitions;
 use trueup::dictionary::ValueFormat;
 use trueup::query::ComparedColumn;
+use trueup::targets::TargetColumn;
 use trueup::{Column, Value, money};
 
 /// Shown in place of a ratio whose denominator is 0, and of a number that a row does not have.
@@ -34,11 +35,15 @@ pub fn readable_at(column: &Column, row: usize) -> String {
 }
 
 /// Returns the format of a column by its name: that of its field in the dictionary or the definitions or, in a
-/// comparison, of the metric that it is about; `None` if there is no such field.
+/// comparison or next to a target, of the metric that it is about; `None` if there is no such field.
 #[must_use]
 pub fn format_of(definitions: &Definitions, column: &str) -> Option<ValueFormat> {
     if let Some(metric) = BenchmarkComparison::metric_of(column) {
         return definitions.format(metric);
+    }
+    if let Some((metric, part)) = TargetColumn::split(column) {
+        let format = definitions.format(metric)?;
+        return Some(if part == TargetColumn::Pace { ValueFormat::Percent } else { format });
     }
     let (name, part) = ComparedColumn::split_with(column, definitions).unwrap_or((column, ComparedColumn::Current));
     let format = definitions.format(name)?;
@@ -214,6 +219,9 @@ mod tests {
         assert_eq!(shown("leads.change", Value::Integer(0)), "0");
         assert_eq!(shown("spend.change", Value::Money(-4_999)), "0.00");
         assert_eq!(shown("leads.ratio", Value::Null), NOTHING);
+        assert_eq!(shown("bookRate.target", Value::Number(0.35)), "35.00%");
+        assert_eq!(shown("spend.target", Value::Number(1_234.5)), "1,234.50");
+        assert_eq!(shown("spend.pace", Value::Number(0.9722)), "97.22%");
         // Values have no sign.
         assert_eq!(shown("bookRate.previous", Value::Ratio(0.3)), "30.0%");
         assert_eq!(shown("bookRate", Value::Ratio(0.3)), "30.0%");

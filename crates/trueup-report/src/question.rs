@@ -64,6 +64,10 @@ impl Question {
         Self(QueryRequest { sort: columns.iter().copied().map(SortKey::from).collect(), ..self.0 })
     }
 
+    pub(crate) fn targets(self) -> Self {
+        Self(QueryRequest { targets: true, ..self.0 })
+    }
+
     pub(crate) fn totals(self) -> Self {
         Self(QueryRequest { totals: true, ..self.0 })
     }
@@ -116,6 +120,11 @@ impl Answer {
     /// Returns the answer to a question outside of a report.
     pub(crate) const fn alone(table: ResultTable) -> Self {
         Self { number: 0, table }
+    }
+
+    /// Returns why targets are null.
+    pub(crate) fn notes(&self) -> &[String] {
+        self.table.notes()
     }
 
     /// Returns the groups, in order.

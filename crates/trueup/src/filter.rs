@@ -31,7 +31,7 @@ mod tests;
 pub use error::{InvalidFilter, InvalidRequest};
 pub use typed::{ParseConditionError, TypedCondition};
 
-use crate::request::ADDITIONS;
+use crate::request::{ADDITIONS, TARGETS_OVER_HTTP};
 use error::{FilterPath, ParseFault};
 use expression::{ParsedCondition, parse_across, parse_field};
 use std::collections::HashMap;
@@ -53,7 +53,7 @@ pub const NON_FILTER_PARAMETERS: [&str; OTHERS.len() + ADDITIONS.len()] = {
     names
 };
 
-const OTHERS: [&str; 7] = ["fields", "start", "end", "account", "accounts", "interval", "why"];
+const OTHERS: [&str; 8] = ["fields", "start", "end", "account", "accounts", "interval", "why", TARGETS_OVER_HTTP.name];
 
 /// Parses a parameter `field=value`. If `field` is [`FILTER_PARAMETER`], the value is read like [`from_json`].
 ///

@@ -98,6 +98,7 @@ pub use trueup_core::{
     MixedCurrencies, NoRoom, NotComparable, ParquetProgress, Partial, PartialError, QueryError, QueryProgress, Ratios,
     Reservation, ResultTable, Row, RunStatistics, Shown, Split, StringColumn, StringList, UnknownField, UnseenValue,
     Value, ValueSearch, Values, Why, day, definitions, dictionary, message_with_causes, money, most_similar, query,
+    targets,
 };
 /// Files, readers and record batches into a dataset: [`Ingest`](ingest::Ingest) is the entry.
 #[cfg(feature = "ingest")]

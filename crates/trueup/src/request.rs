@@ -90,6 +90,8 @@ pub struct QueryRequest {
     pub limit: Option<usize>,
     /// Whether the answer has totals.
     pub totals: bool,
+    /// Whether the answer has targets.
+    pub targets: bool,
     /// Whether one sub-range, or the range of the totals, may be longer than the attribution window. That of a named
     /// range always may.
     pub allow_long_total: bool,
@@ -178,8 +180,21 @@ pub(crate) static ADDITIONS: [Parameter; 4] = [
     .value_name("EVENT"),
 ];
 
+/// Whether the answer has targets.
+pub(crate) const TARGETS: Parameter = Parameter::new(
+    "targets",
+    ValueType::Flag,
+    "Add the targets that were ingested: after each metric m that has one come m.target, with the share of its month that \
+     the days have, and m.pace, which is m divided by m.target. A row whose group and filters do not select whole targets \
+     has none. Not with @cohort or @compare.",
+    "true",
+);
+
+/// [`TARGETS`] in a query string, where any other name is that of a field.
+pub(crate) const TARGETS_OVER_HTTP: Parameter = TARGETS.named_over_http("$targets");
+
 /// The parts of a [`QueryRequest`], in the order in which they are listed.
-pub static PARAMETERS: [Parameter; 22] = [
+pub static PARAMETERS: [Parameter; 23] = [
     FIELDS,
     START,
     END,
@@ -244,6 +259,7 @@ pub static PARAMETERS: [Parameter; 22] = [
          do not change the totals.",
         "true",
     ),
+    TARGETS,
     Parameter::new(
         "allow-long-total",
         ValueType::Flag,

@@ -214,6 +214,9 @@ impl BatchCommand {
         let prefix = format!("query `{}`: ", job.name);
         warn_about_days(&prefix, query.events(), dataset);
         warn_about_unknown_fields(&prefix, &answer, dataset);
+        for text in answer.notes() {
+            notice::warning(format_args!("{prefix}{text}"));
+        }
         output::print(|out| writeln!(out, "{}: {}", job.output, counted(answer.len() as u64, "row")))
     }
 }

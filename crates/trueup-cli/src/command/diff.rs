@@ -76,6 +76,7 @@ impl DiffCommand {
                 "`--sort`, `--limit` and `--compare` cannot be used here, because all rows of both answers are compared",
             ));
         }
+        request.of_events_alone()?;
         let format = self.output.check(&self.dataset)?;
         self.cache.set()?;
         let after = open_dataset(&self.dataset, Some(self.after))?;

@@ -59,8 +59,13 @@ pub(crate) struct IngestCommand {
     #[arg(long, value_name = "FILE")]
     insights: Option<PathBuf>,
 
-    /// TOML file that describes how to turn the inputs into events, spend and accounts. The dataset keeps it: later
-    /// ingests without this option read their inputs through it
+    /// File of targets (account, month, metric, value, attributionCategory, attributionChannel, campaign); a target
+    /// replaces the one of the same account, month, metric and values. Repeat the option for several
+    #[arg(long, value_name = "FILE")]
+    targets: Vec<PathBuf>,
+
+    /// TOML file that describes how to turn the inputs into events, spend, accounts and targets. The dataset keeps it:
+    /// later ingests without this option read their inputs through it
     #[arg(long, value_name = "FILE")]
     mapping: Option<PathBuf>,
 
@@ -179,6 +184,9 @@ impl IngestCommand {
         if let Some(path) = &self.insights {
             ingest = ingest.insights(path);
         }
+        for path in &self.targets {
+            ingest = ingest.targets(path);
+        }
         if let Some(path) = &self.mapping {
             ingest = ingest.mapping(path);
         }
@@ -270,15 +278,16 @@ impl IngestCommand {
             );
         }
         writeln!(out, "version {version} of `{dataset}`")?;
-        // A mapping that gives spend or accounts need not have a table of events, so 0 events are not reported then.
+        // A mapping that gives other tables need not have a table of events, so 0 events are not reported then.
         let mut inputs = summary.protocol.values().flat_map(|table| &table.inputs);
-        let is_mapped =
-            inputs.any(|input| input.mapped_by.is_some()) && (summary.spend, summary.accounts) != Default::default();
+        let is_mapped = inputs.any(|input| input.mapped_by.is_some())
+            && (summary.spend, summary.accounts, summary.targets) != Default::default();
         let tables = [
             ("events", summary.events, !is_mapped && !self.inputs.is_empty()),
             ("spend", summary.spend, !self.spend.is_empty()),
             ("accounts", summary.accounts, self.accounts.is_some()),
             ("insights", summary.insights, self.insights.is_some()),
+            ("targets", summary.targets, !self.targets.is_empty()),
         ];
         for (name, counts, is_given) in tables {
             if is_given || counts != RowCounts::default() {

@@ -82,7 +82,7 @@ fn describe(dataset: &Dataset) -> Result<String, Failure> {
     let mut lines: Vec<(&str, String)> = Vec::new();
     let manifest = dataset.manifest();
     if let Some(manifest) = manifest {
-        let Manifest { version, schema_version, created_by, tzdata, events, spend, insights, .. } = manifest;
+        let Manifest { version, schema_version, created_by, tzdata, events, spend, insights, targets, .. } = manifest;
         let size = |files| size_of(manifest, files);
         lines.push(("version", format!("{version}, layout {schema_version}, written by {created_by}")));
         lines.push(("tzdata", tzdata.clone()));
@@ -90,6 +90,9 @@ fn describe(dataset: &Dataset) -> Result<String, Failure> {
         lines.push(("events", format!("{}, {row_groups}", size(events))));
         lines.push(("spend", size(spend)));
         lines.push(("insights", size(insights)));
+        if !targets.is_empty() {
+            lines.push(("targets", format!("{}, of {}", size(targets), list(dataset.targets().metrics().into_iter()))));
+        }
     }
     let keys = dataset.account_keys().map_err(trueup::Error::from)?;
     lines.push(("accounts", accounts(&keys, dataset)));
@@ -146,6 +149,7 @@ fn ingested(batch: &Batch) -> String {
             "events" => number::counted(taken, "event"),
             "accounts" => number::counted(taken, "account"),
             "insights" => number::counted(taken, "insight"),
+            "targets" => number::counted(taken, "target"),
             _ => format!("{} of {name}", number::counted(taken, "row")),
         };
         let rejected = match table.rejected().rows {

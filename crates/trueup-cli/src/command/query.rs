@@ -83,7 +83,8 @@ Examples:
   trueup query my-data --fields attributionChannel,leads,roasClosed --month 2025-03 \\
       --attribution first
   trueup query my-data --fields account,bookRate,avgCostPerLead --month 2025-03 \\
-      --compare benchmarks --account north --account south";
+      --compare benchmarks --account north --account south
+  trueup query my-data --fields account,spend,leads --range month-to-date --targets --totals";
 
 /// Query metrics, grouped by dimensions
 ///
@@ -108,6 +109,7 @@ impl QueryCommand {
         let query = self.args.prepare(&dataset)?;
         let answer = query.run(&dataset, progress::watched(self.args.execution()))?.with_totals_row();
         warn_about_unknown_fields("", &answer, &dataset);
+        answer.notes().iter().for_each(notice::warning);
         let out = self.output.writer(&self.args.dataset)?;
         let _step = self.output.is_file().then(|| Step::new("writing rows"));
         self.output.write(&answer, format, out)
@@ -143,7 +145,7 @@ pub(crate) struct ExplainCommand {
 impl ExplainCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         let dataset = self.args.open_dataset()?;
-        self.args.options.0.without_benchmarks()?;
+        self.args.options.0.of_events_alone()?;
         let query = self.args.prepare(&dataset)?;
         let query = query.events();
         let explanation = if self.analyze {

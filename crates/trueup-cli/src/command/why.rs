@@ -80,7 +80,7 @@ impl WhyCommand {
             ));
         }
         let dataset = self.args.open_dataset()?;
-        self.args.options.0.without_benchmarks()?;
+        self.args.options.0.of_events_alone()?;
         let query = self.args.prepare(&dataset)?;
         let why = self.explain(&dataset, query.events(), order, limit)?;
         let mut out = self.output.writer(&self.args.dataset)?;

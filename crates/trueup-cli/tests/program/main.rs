@@ -31,6 +31,7 @@ mod report;
 mod service;
 mod service_memory;
 mod sorted;
+mod targets;
 mod terminal;
 mod tutorial;
 mod versions;

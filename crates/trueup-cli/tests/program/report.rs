@@ -492,3 +492,27 @@ fn a_jobs_file_lists_reports() {
     workspace.run(&["report", "--jobs", "report.toml"]).failed(2);
     workspace.run(&["report", "ds", "--month", "2025-04", "--into", "x"]).failed(2);
 }
+
+#[test]
+fn targets_are_a_section_and_every_number_of_it_is_from_a_query() {
+    let workspace = small();
+    workspace.write(
+        "targets.csv",
+        "account,month,metric,value\na,2025-04,spend,150\na,2025-04,leads,4\nb,2025-04,leads,4\na,2025-04,bookRate,0.4\n",
+    );
+    workspace.run(&["ingest", "--targets", "targets.csv", "--into", "ds"]).succeeded();
+    let text = report(&workspace, &["--month", "2025-04", "--account", "a", "--account", "b", "--format", "md"]);
+    for line in [
+        "\n## Targets\n\nApril 2025 and its targets; the pace is the value divided by the target:\n",
+        "| Leads | 4 | 8.00 | 50.00% |\n",
+        "| Spend | 100.50 | – | – |\n",
+        "`spend.target\\` is null in 1 of 1 rows",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    let html = report(&workspace, &["--month", "2025-04", "--account", "a"]);
+    assert!(html.contains("<a href=\"#targets\">Targets</a>") && html.contains("=\"0.67\""), "{html}");
+    check_numbers(&workspace, &html, "ds");
+    let html = report(&workspace, &["--month", "2025-05", "--account", "a"]);
+    assert!(!html.contains("Targets"), "{html}");
+}

@@ -71,6 +71,9 @@ pub struct Manifest {
     pub accounts: Vec<DataFile>,
     /// Files of insight documents, one JSON object per line, sorted by account and date; at most one.
     pub insights: Vec<DataFile>,
+    /// Files of targets; at most one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<DataFile>,
     /// The metrics and dimensions that users define, in TOML; `None` if nothing is defined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definitions: Option<DataFile>,
@@ -277,6 +280,7 @@ impl Manifest {
             spend: Vec::new(),
             accounts: Vec::new(),
             insights: Vec::new(),
+            targets: Vec::new(),
             definitions: None,
             mapping: None,
             forgotten: None,
@@ -301,6 +305,7 @@ impl Manifest {
             spend: _,
             accounts,
             insights,
+            targets,
             definitions,
             mapping,
             forgotten,
@@ -311,13 +316,14 @@ impl Manifest {
         (schema_version, version, created_by, commit, purge)
             == (&other.schema_version, &other.version, &other.created_by, &other.commit, &other.purge)
             && (tzdata, lists, accounts, insights) == (&other.tzdata, &other.lists, &other.accounts, &other.insights)
-            && (definitions, mapping, forgotten) == (&other.definitions, &other.mapping, &other.forgotten)
+            && (targets, definitions) == (&other.targets, &other.definitions)
+            && (mapping, forgotten) == (&other.mapping, &other.forgotten)
             && (deletion_vectors, batches) == (&other.deletion_vectors, &other.batches)
     }
 
     /// Checks what the rest of the program relies on: each path leads to a file of the dataset and occurs once,
-    /// accounts and insights have at most one file each, checksums are well formed, lists and row groups add up,
-    /// deletion vectors fit their files, and another version can follow.
+    /// accounts, insights and targets have at most one file each, checksums are well formed, lists and row groups add
+    /// up, deletion vectors fit their files, and another version can follow.
     ///
     /// # Errors
     /// The first fault.
@@ -361,7 +367,7 @@ impl Manifest {
         }
         let mut paths = HashSet::new();
         for (table, files) in self.tables() {
-            if matches!(table, "accounts" | "insights") && files.len() > 1 {
+            if matches!(table, "accounts" | "insights" | "targets") && files.len() > 1 {
                 return Err(ManifestFault::TooManyFiles { table, found: files.len() });
             }
             for file in files {
@@ -417,8 +423,14 @@ impl Manifest {
 
     /// Returns the files of each table, with the name of its folder.
     #[must_use]
-    pub fn tables(&self) -> [(&'static str, &[DataFile]); 4] {
-        [("events", &self.events), ("spend", &self.spend), ("accounts", &self.accounts), ("insights", &self.insights)]
+    pub fn tables(&self) -> [(&'static str, &[DataFile]); 5] {
+        [
+            ("events", &self.events),
+            ("spend", &self.spend),
+            ("accounts", &self.accounts),
+            ("insights", &self.insights),
+            ("targets", &self.targets),
+        ]
     }
 }
 

@@ -14,7 +14,9 @@ use super::{Dataset, RowGroup};
 use crate::attribution::Attribution;
 use crate::definitions::Definitions;
 use crate::error::Error;
-use crate::model::{self, Accounts, CUSTOMER_COLUMN, EventNormalizer, Normalized, SpendNormalizer, TableFault};
+use crate::model::{
+    self, Accounts, CUSTOMER_COLUMN, EventNormalizer, Normalized, SpendNormalizer, TableFault, Targets,
+};
 use crate::scan::{
     ColumnFault, ColumnSource, EventColumns, EventProjection, SpendColumns, SpendProjection, TableColumns,
 };
@@ -96,7 +98,7 @@ impl Dataset {
 
     /// Opens a version. `former` is another version that is open, and its manifest.
     fn from_manifest(folder: &Path, manifest: Manifest, former: Option<(&Self, &Manifest)>) -> Result<Self, Error> {
-        let (accounts, insights) = open_accounts_and_insights(folder, &manifest, former)?;
+        let (accounts, insights, targets) = open_small_tables(folder, &manifest, former)?;
         let cache = former.map_or_else(|| Arc::new(CountedCache::new(COLUMN_BUDGET)), |former| former.0.cache.clone());
         let results = former.map_or_else(|| Arc::new(ResultCache::new()), |former| former.0.results.clone());
         let of_former = former.map(|(dataset, open)| FormerFiles::new(&open.events, &dataset.events));
@@ -115,6 +117,7 @@ impl Dataset {
             events: event_row_groups,
             spend: spend_row_groups,
             insights,
+            targets,
             cache,
             results,
             has_undescribed: OnceLock::new(),
@@ -123,13 +126,16 @@ impl Dataset {
     }
 }
 
-/// Reads the accounts of a version, and checks the length of its insights, at the same time. Files of `former` are not
-/// read again.
-fn open_accounts_and_insights(
+/// The tables that are not read in row groups.
+type SmallTables = (Arc<Accounts>, Vec<Arc<InsightFile>>, Arc<Targets>);
+
+/// Reads the accounts and the targets of a version, and checks the length of its insights, at the same time. Files of
+/// `former` are not read again.
+fn open_small_tables(
     folder: &Path,
     manifest: &Manifest,
     former: Option<(&Dataset, &Manifest)>,
-) -> Result<(Arc<Accounts>, Vec<Arc<InsightFile>>), DatasetError> {
+) -> Result<SmallTables, DatasetError> {
     let open_accounts = || {
         if let Some((dataset, _)) = former.filter(|(_, open)| open.accounts == manifest.accounts) {
             return Ok(dataset.accounts.clone());
@@ -146,8 +152,16 @@ fn open_accounts_and_insights(
         }
         manifest.insights.iter().map(|file| InsightFile::open(folder, file).map(Arc::new)).collect()
     };
-    let (accounts, insights) = rayon::join(open_accounts, open_insights);
-    Ok((accounts?, insights?))
+    let open_targets = || {
+        if let Some((dataset, _)) = former.filter(|(_, open)| open.targets == manifest.targets) {
+            return Ok(dataset.targets.clone());
+        }
+        // There is at most one file.
+        let targets = manifest.targets.first().map(|file| read_targets(folder, file));
+        Ok::<_, DatasetError>(Arc::new(targets.transpose()?.unwrap_or_default()))
+    };
+    let (accounts, (insights, targets)) = rayon::join(open_accounts, || rayon::join(open_insights, open_targets));
+    Ok((accounts?, insights?, targets?))
 }
 
 /// The files of a table as another version has them, by their paths, each with its row groups.
@@ -202,6 +216,22 @@ fn open_table<T: TableColumns>(
 /// # Errors
 /// The file cannot be read, or a row breaks a rule.
 pub fn read_accounts(folder: &Path, file: &DataFile) -> Result<Accounts, DatasetError> {
+    read_small_table(folder, file, Accounts::from_batches)
+}
+
+/// Reads the targets file of a dataset, whose number of rows must be that of the manifest.
+///
+/// # Errors
+/// The file cannot be read, or a row breaks a rule.
+pub fn read_targets(folder: &Path, file: &DataFile) -> Result<Targets, DatasetError> {
+    read_small_table(folder, file, Targets::from_batches)
+}
+
+fn read_small_table<T>(
+    folder: &Path,
+    file: &DataFile,
+    read: impl FnOnce(&[RecordBatch]) -> Result<T, TableFault>,
+) -> Result<T, DatasetError> {
     let checked = CheckedFile::open(folder, file)?;
     let path = checked.path().to_owned();
     let batches = read_all_rows(checked.whole()?).map_err(DatasetError::parquet(&path, None))?;
@@ -209,7 +239,7 @@ pub fn read_accounts(folder: &Path, file: &DataFile) -> Result<Accounts, Dataset
     if found != file.rows {
         return Err(DatasetError::Length { path, unit: "rows", found, promised: file.rows });
     }
-    Accounts::from_batches(&batches).map_err(|source| DatasetError::Table { path, source })
+    read(&batches).map_err(|source| DatasetError::Table { path, source })
 }
 
 /// Reads the definitions that a manifest names, unless they are those of `former`, and checks them against the columns
@@ -265,6 +295,8 @@ pub struct Tables {
     pub spend: Vec<RecordBatch>,
     /// Rows of accounts; each account occurs once.
     pub accounts: Vec<RecordBatch>,
+    /// Rows of targets. Of the rows with the same key, the last one counts.
+    pub targets: Vec<RecordBatch>,
     /// The approximate number of rows of a row group of events, which holds whole customers; 0 counts as 1. All rows of
     /// spend are in one row group.
     pub row_group_rows: usize,
@@ -272,7 +304,13 @@ pub struct Tables {
 
 impl Default for Tables {
     fn default() -> Self {
-        Self { events: Vec::new(), spend: Vec::new(), accounts: Vec::new(), row_group_rows: 65_536 }
+        Self {
+            events: Vec::new(),
+            spend: Vec::new(),
+            accounts: Vec::new(),
+            targets: Vec::new(),
+            row_group_rows: 65_536,
+        }
     }
 }
 
@@ -295,6 +333,7 @@ impl Dataset {
             insights: Vec::new(),
             definitions: Definitions::default(),
             accounts: Arc::new(accounts),
+            targets: Arc::new(Targets::from_batches(&tables.targets)?),
             events: event_row_groups(&events, &columns, tables.row_group_rows.max(1))?,
             spend: spend_row_groups(&sorted_spend(&tables.spend)?)?,
             columns: Arc::new(columns),

@@ -8,7 +8,7 @@ use super::error::DatasetError;
 use super::forgotten::read_forgotten;
 use super::insights::for_each;
 use super::manifest::{DataFile, Manifest, RowGroupEntry};
-use super::open::{read_accounts, read_definitions, read_mapping};
+use super::open::{read_accounts, read_definitions, read_mapping, read_targets};
 use super::table_file::TableFile;
 use crate::error::Error;
 use crate::model::{OPPORTUNITY_ID, QuarterSpan};
@@ -79,6 +79,7 @@ impl Verification {
             spend,
             accounts,
             insights,
+            targets,
             definitions,
             mapping,
             forgotten,
@@ -123,6 +124,9 @@ impl Verification {
         }
         for file in insights {
             check.file(file, |file| check_insights(folder, file));
+        }
+        for file in targets {
+            check.file(file, |file| Ok(read_targets(folder, file).map(drop)?));
         }
         Ok(check.found)
     }

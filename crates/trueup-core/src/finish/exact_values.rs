@@ -1,5 +1,6 @@
 //! The exact values of metrics, before they are rounded.
 
+use super::Values;
 use super::exact::nearest_quotient;
 use crate::money;
 use num_bigint::BigInt;
@@ -68,6 +69,23 @@ impl ExactValues {
     pub(super) fn bytes(&self) -> usize {
         let sums = self.numerators.capacity() + self.denominators.as_ref().map_or(0, Vec::capacity);
         sums * size_of::<i128>()
+    }
+}
+
+/// Returns the exact value of a row as a numerator and a denominator, money in currency units; `None` if it is over
+/// nothing, or was rounded.
+pub(crate) fn exact_fraction(values: &Values, row: usize) -> Option<[BigInt; 2]> {
+    let whole = |number: i128, unit: i64| Some([BigInt::from(number), BigInt::from(unit)]);
+    match values {
+        Values::Counts(counts) => whole(i128::from(*counts.get(row)?), 1),
+        Values::Integers(integers) => whole(i128::from(*integers.get(row)?), 1),
+        Values::Money(amounts) => whole(*amounts.get(row)?, money::MICROS_PER_UNIT),
+        Values::Ratios(ratios) => {
+            let exact = ratios.exact()?;
+            let ([multiplier, divisor], value) = (exact.scale(), exact.at(Some(row)));
+            (value.denominator != 0).then(|| [value.wide_numerator() * multiplier, value.wide_denominator() * divisor])
+        }
+        Values::Numbers(_) | Values::Days(_) | Values::Strings(_) => None,
     }
 }
 

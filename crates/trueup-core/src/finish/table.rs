@@ -20,6 +20,8 @@ pub struct ResultTable {
     /// Whether the last row has the totals.
     pub(crate) has_totals_row: bool,
     pub(crate) unknown_fields: Vec<String>,
+    /// What readers should know of null values.
+    pub(crate) notes: Vec<String>,
     /// The definitions that fields of the query may refer to.
     pub(crate) definitions: Definitions,
     pub(crate) memory: TableMemory,
@@ -347,6 +349,7 @@ impl ResultTable {
             totals: None,
             has_totals_row: false,
             unknown_fields: Vec::new(),
+            notes: Vec::new(),
             definitions: Definitions::default(),
             memory: TableMemory::default(),
         }
@@ -499,6 +502,13 @@ impl ResultTable {
     #[must_use]
     pub fn unknown_fields(&self) -> &[String] {
         &self.unknown_fields
+    }
+
+    /// Returns why values are null that readers may expect, each reason in a sentence; none unless the answer has
+    /// [targets](crate::targets::TargetComparison).
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// Returns the definitions of the dataset. A column may show a field that only they define, not the dictionary.

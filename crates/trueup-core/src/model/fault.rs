@@ -112,6 +112,12 @@ pub enum Reason {
     /// The currency has not the form of a code of ISO 4217.
     #[error("{}", super::currency::ParseCurrencyError)]
     Currency,
+    /// The month is neither `YYYY-MM` nor its first day.
+    #[error("expected a month as YYYY-MM from 1970-01 to 2149-06")]
+    Month,
+    /// The metric is none of the dictionary, and none that the dataset defines.
+    #[error("expected the name of a metric of the dictionary or of the dataset's definitions, such as `spend`")]
+    Metric,
     /// The account occurred before.
     #[error("expected each account once")]
     DuplicateAccount,

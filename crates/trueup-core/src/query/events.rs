@@ -528,9 +528,15 @@ impl EventsQuery {
             || self.interval != Interval::Total && matches!(name, "start" | "end")
     }
 
+    /// Returns the names of the columns of the days of sub-ranges; none without an interval.
+    pub(crate) fn day_columns(&self) -> Vec<String> {
+        let names = if self.interval == Interval::Total { &[][..] } else { &["start", "end"] };
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
     /// Returns the names of the columns of the result.
     fn columns(&self) -> Vec<String> {
-        let days = ["start", "end"].into_iter().filter(|_| self.interval != Interval::Total).map(str::to_owned);
+        let days = self.day_columns().into_iter();
         let mut seen = HashSet::new();
         let of_field = |name: &String| match self.definitions.formula_kind(name).filter(|_| self.compare.is_some()) {
             Some(formula) => {

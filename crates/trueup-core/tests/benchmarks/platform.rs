@@ -127,6 +127,7 @@ impl Platform {
             events: vec![events],
             spend: vec![spend],
             accounts: vec![batch(["account", "industry", "currency"], &accounts)],
+            targets: Vec::new(),
             row_group_rows: 50,
         })
         .unwrap()

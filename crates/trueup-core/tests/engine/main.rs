@@ -11,6 +11,7 @@
 //! | `comparison` | as `oracle`, for comparisons with and without definitions; effects add up; what is refused |
 //! | `splits` | merged partial results give the same answers; what does not cover a query is refused |
 //! | `events` | events with their computed fields add up to the answers |
+//! | `targets` | targets of rows against an oracle, by hand, and what has none |
 //! | `why` | the lines behind a number add up to it, and say by which rule each counts |
 //! | `laws` | laws that hold between the answers of the engine |
 //! | `disk` | ingest, files, cached columns and superseded rows change no answer; most row groups are left unread |
@@ -32,4 +33,5 @@ mod reopened;
 mod run;
 mod sorted;
 mod splits;
+mod targets;
 mod why;

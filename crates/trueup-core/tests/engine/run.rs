@@ -39,6 +39,7 @@ pub(crate) fn dataset(tables: &Tables, row_group_rows: usize) -> Dataset {
         events: event_batches(tables),
         spend: spend_batches(tables),
         accounts: account_batches(tables),
+        targets: Vec::new(),
         row_group_rows,
     };
     Dataset::from_tables(&canonical).unwrap()

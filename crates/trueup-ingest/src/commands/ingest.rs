@@ -25,12 +25,12 @@ use trueup_core::model::ClockZone;
 /// table that it is given as. The order of the files matters only where rows replace one another.
 ///
 /// # Events that were ingested before
-/// Spend, accounts, insights and events with an `eventId` replace what is stored, however often they are ingested.
-/// Events without one are added. If an ingest with such events has the same files as an earlier one, and is read in the
-/// same way (options, mapping, joined files, time zones of accounts), its events are not applied again. If only some
-/// of the files are the same, or if they were read in another way or with rejected rows, the ingest fails with
-/// [`ErrorKind::IngestedBefore`](crate::ErrorKind::IngestedBefore), which says what differs.
-/// [`Ingest::again`] applies them in any case.
+/// Spend, accounts, insights, targets and events with an `eventId` replace what is stored, however often they are
+/// ingested. Events without one are added. If an ingest with such events has the same files as an earlier one, and is
+/// read in the same way (options, mapping, joined files, time zones of accounts), its events are not applied again. If
+/// only some of the files are the same, or if they were read in another way or with rejected rows, the ingest fails
+/// with [`ErrorKind::IngestedBefore`](crate::ErrorKind::IngestedBefore), which says what differs. [`Ingest::again`]
+/// applies them in any case.
 ///
 /// # Memory
 /// [`Ingest::memory`] is a budget: events and spend that do not fit are spilled to disk, and tables that must be held
@@ -130,12 +130,17 @@ impl Ingest {
         self.add(Table::Insights, source.into())
     }
 
+    /// Adds targets. A target replaces the one of the same account, month, metric and values.
+    pub fn targets(self, source: impl Into<Source>) -> Self {
+        self.add(Table::Targets, source.into())
+    }
+
     fn add(self, table: Table, source: Source) -> Self {
         self.with(|action| action.sources.push((table, source)))
     }
 
-    /// Reads through a mapping file all inputs that [`Ingest::events`] adds. The mapping makes events, spend and
-    /// accounts of them. The new version of the dataset has it from then on: [`Ingest::stored_mapping`].
+    /// Reads through a mapping file all inputs that [`Ingest::events`] adds. The mapping makes events, spend,
+    /// accounts and targets of them. The new version of the dataset has it from then on: [`Ingest::stored_mapping`].
     pub fn mapping(self, path: impl AsRef<Path>) -> Self {
         self.with(|action| action.mapping = Some(path.as_ref().to_owned()))
     }

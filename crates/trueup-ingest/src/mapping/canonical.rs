@@ -1,7 +1,7 @@
 //! The canonical tables and the types of their columns.
 
 use crate::table::Table;
-use trueup_core::model::{ACCOUNT_COLUMNS, RECORD_COLUMN, SPEND_COLUMNS, Stage};
+use trueup_core::model::{ACCOUNT_COLUMNS, RECORD_COLUMN, SPEND_COLUMNS, Stage, TARGET_COLUMNS};
 
 /// A table that a mapping makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,6 +9,7 @@ pub(super) enum CanonicalTable {
     Events,
     Spend,
     Accounts,
+    Targets,
 }
 
 /// What the values of a canonical column are.
@@ -45,6 +46,7 @@ impl CanonicalTable {
             Self::Events => Table::Events,
             Self::Spend => Table::Spend,
             Self::Accounts => Table::Accounts,
+            Self::Targets => Table::Targets,
         }
     }
 
@@ -54,6 +56,7 @@ impl CanonicalTable {
             Self::Events => "events",
             Self::Spend => "spend",
             Self::Accounts => "accounts",
+            Self::Targets => "targets",
         }
     }
 
@@ -63,6 +66,7 @@ impl CanonicalTable {
             Self::Events => None,
             Self::Spend => Some(&SPEND_COLUMNS),
             Self::Accounts => Some(&ACCOUNT_COLUMNS),
+            Self::Targets => Some(&TARGET_COLUMNS),
         }
     }
 
@@ -71,20 +75,25 @@ impl CanonicalTable {
         match self {
             Self::Events => &["account", "opportunityId"],
             Self::Spend | Self::Accounts => &["account"],
+            Self::Targets => TARGET_COLUMNS.split_at(4).0,
         }
     }
 
     /// Returns the type of a column.
     pub(super) fn column_type(self, column: &str) -> ColumnType {
         match (self, column) {
-            (_, "account") | (Self::Events, "opportunityId") => ColumnType::Key,
+            (_, "account") | (Self::Events, "opportunityId") | (Self::Targets, "month" | "metric") => ColumnType::Key,
             (Self::Events, "type") => ColumnType::Stage,
             (Self::Events, "dateTime") => ColumnType::Instant,
             (Self::Events | Self::Spend, "date") => ColumnType::Day,
-            (Self::Events, "total") | (Self::Spend, "adSpend" | "managementFee") => ColumnType::Amount,
+            (Self::Events, "total") | (Self::Spend, "adSpend" | "managementFee") | (Self::Targets, "value") => {
+                ColumnType::Amount
+            }
             (Self::Spend, "clicks" | "impressions") => ColumnType::Count,
             (Self::Accounts, "leadGrading") => ColumnType::Truth,
-            (Self::Events, "eventId" | RECORD_COLUMN) | (Self::Spend | Self::Accounts, _) => ColumnType::Text,
+            (Self::Events, "eventId" | RECORD_COLUMN) | (Self::Spend | Self::Accounts | Self::Targets, _) => {
+                ColumnType::Text
+            }
             (Self::Events, _) => ColumnType::Dimension,
         }
     }

@@ -37,14 +37,19 @@ pub(super) fn mapping(file: &MappingFile) -> CheckResult {
             }
         }
     }
-    if file.events.is_empty() && file.spend.is_empty() && file.accounts.is_empty() {
-        let reason = "a mapping makes at least one table of [[events]], [[spend]] or [[accounts]]";
+    let others = [
+        (CanonicalTable::Spend, &file.spend),
+        (CanonicalTable::Accounts, &file.accounts),
+        (CanonicalTable::Targets, &file.targets),
+    ];
+    if file.events.is_empty() && others.iter().all(|(_, tables)| tables.is_empty()) {
+        let reason = "a mapping makes at least one table of [[events]], [[spend]], [[accounts]] or [[targets]]";
         return Err(MappingFault::new("events", reason));
     }
     for (at, table) in file.events.iter().enumerate() {
         check_events(file, table, &format!("events[{at}]"))?;
     }
-    for (target, tables) in [(CanonicalTable::Spend, &file.spend), (CanonicalTable::Accounts, &file.accounts)] {
+    for (target, tables) in others {
         for (at, table) in tables.iter().enumerate() {
             let key = format!("{}[{at}]", target.key());
             check_inputs(file, table, target, &key)?;
@@ -167,6 +172,10 @@ fn check_events(file: &MappingFile, table: &EventTableDeclaration, key: &str) ->
 
 /// Checks the currency of amounts, and what converts them.
 fn check_money(file: &MappingFile, table: &TableDeclaration, target: CanonicalTable, key: &str) -> CheckResult {
+    if target == CanonicalTable::Targets && table.currency.is_some() {
+        let reason = "a target is in the currency of its account; only other tables can have this key";
+        return Err(MappingFault::new(format!("{key}.currency"), reason));
+    }
     if let Some(currency) = &table.currency {
         let key = format!("{key}.currency");
         check_source(file, &currency.source(), ColumnType::Text, &key)?;
@@ -179,7 +188,7 @@ fn check_money(file: &MappingFile, table: &TableDeclaration, target: CanonicalTa
     }
     let Some(convert) = &table.convert else { return Ok(()) };
     let key = format!("{key}.convert");
-    if target == CanonicalTable::Accounts {
+    if matches!(target, CanonicalTable::Accounts | CanonicalTable::Targets) {
         return Err(MappingFault::new(key, "only tables of events and spend can have this key"));
     }
     if table.currency.is_none() {
@@ -224,7 +233,7 @@ fn check_inputs(file: &MappingFile, table: &TableDeclaration, target: CanonicalT
         let reason = || format!("no [input] has this name; the inputs are: {}", names.join(", "));
         if file.input.contains_key(name) { Ok(()) } else { Err(MappingFault::new(key, reason()).with_value(name)) }
     };
-    if target == CanonicalTable::Accounts && table.source.is_some() {
+    if matches!(target, CanonicalTable::Accounts | CanonicalTable::Targets) && table.source.is_some() {
         return Err(MappingFault::new(format!("{key}.source"), "only tables of events and spend can have this key"));
     }
     let Some(from) = &table.from else {

@@ -28,6 +28,8 @@ pub(super) struct MappingFile {
     pub(super) spend: Vec<TableDeclaration>,
     #[serde(default)]
     pub(super) accounts: Vec<TableDeclaration>,
+    #[serde(default)]
+    pub(super) targets: Vec<TableDeclaration>,
     pub(super) first_touch: Option<FirstTouch>,
     /// The questions of a draft that are not answered yet.
     #[serde(default)]
@@ -35,6 +37,11 @@ pub(super) struct MappingFile {
 }
 
 impl MappingFile {
+    /// Returns the tables other than those of events.
+    fn other_tables(&self) -> impl Iterator<Item = &TableDeclaration> {
+        self.spend.iter().chain(&self.accounts).chain(&self.targets)
+    }
+
     /// Returns the conversions of all tables.
     pub(super) fn conversions(&self) -> impl Iterator<Item = &ConvertDeclaration> {
         let events = self.events.iter().map(|table| &table.convert);
@@ -66,7 +73,7 @@ impl MappingFile {
     /// its input, so what follows the dot is returned, too. Names that no column has do no harm.
     pub(super) fn mentioned_columns(&self) -> BTreeSet<&str> {
         let mut names = BTreeSet::new();
-        let tables = self.spend.iter().chain(&self.accounts).map(|table| (&table.join, [&table.only, &table.unless]));
+        let tables = self.other_tables().map(|table| (&table.join, [&table.only, &table.unless]));
         let events = self.events.iter().map(|table| (&table.join, [&table.only, &table.unless]));
         for (joins, conditions) in tables.chain(events) {
             names.extend(conditions.into_iter().flat_map(|conditions| conditions.keys()).map(String::as_str));
@@ -80,11 +87,11 @@ impl MappingFile {
         names.extend(stages().flat_map(|stage| stage.only.keys().chain(stage.unless.keys())).map(String::as_str));
         let computed = self.input.values().map(|input| &input.compute);
         let columns = self.events.iter().map(|table| &table.columns);
-        let columns = columns.chain(self.spend.iter().chain(&self.accounts).map(|table| &table.columns));
+        let columns = columns.chain(self.other_tables().map(|table| &table.columns));
         let columns = columns.chain(stages().map(|stage| &stage.columns)).chain(computed);
         let records = self.events.iter().filter_map(EventTableDeclaration::record);
-        let tables = self.spend.iter().chain(&self.accounts);
-        let currencies = self.events.iter().map(|table| &table.currency).chain(tables.map(|table| &table.currency));
+        let tables = self.other_tables().map(|table| &table.currency);
+        let currencies = self.events.iter().map(|table| &table.currency).chain(tables);
         let currencies = currencies.flatten().filter_map(|currency| match currency {
             CurrencyKey::Code(_) => None,
             CurrencyKey::Source(source) => Some(source.as_ref()),
@@ -222,9 +229,9 @@ pub(super) struct FirstTouch {
 /// Conditions on rows: columns, each with the values that meet its condition.
 pub(super) type Conditions = BTreeMap<String, OneOrMore>;
 
-/// A table of spend or of accounts.
+/// A table of spend, of accounts or of targets.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table of spend or accounts")]
+#[serde(deny_unknown_fields, expecting = "a table of spend, accounts or targets")]
 pub(super) struct TableDeclaration {
     pub(super) from: Option<String>,
     /// The source of rows that do not name theirs; the name of the input if absent.

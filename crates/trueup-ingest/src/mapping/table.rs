@@ -95,7 +95,7 @@ impl<'a> TableSources<'a> {
 }
 
 impl TablePlanner<'_> {
-    /// Plans a table of spend or accounts.
+    /// Plans a table of spend, accounts or targets.
     pub(super) fn table(
         &self,
         target: CanonicalTable,

@@ -20,6 +20,7 @@ mod shared_ids;
 mod sources;
 mod spend;
 mod spend_sources;
+mod targets;
 mod time_zones;
 mod wait;
 mod warnings;

@@ -223,6 +223,7 @@ class Dataset:
         sort: str | Iterable[str] | None = None,
         limit: int | None = None,
         totals: bool = False,
+        targets: bool = False,
         allow_long_total: bool = False,
         allow_unknown: bool = False,
         strict: bool = False,
@@ -413,6 +414,8 @@ class IngestReport:
     @property
     def insights(self) -> RowCounts: ...
     @property
+    def targets(self) -> RowCounts: ...
+    @property
     def left_out(self) -> list[tuple[os.PathLike[str] | str, int, int, int]]: ...
     @property
     def rejected(self) -> list[RejectedRows]: ...
@@ -473,6 +476,7 @@ def ingest(
     spend: Inputs | None = None,
     accounts: Inputs | None = None,
     insights: StrPath | Sequence[StrPath] | None = None,
+    targets: Inputs | None = None,
     mapping: StrPath | None = None,
     stored_mapping: bool = False,
     patch: bool = False,
@@ -546,6 +550,7 @@ def begin_ingest(
     spend: Inputs | None = None,
     accounts: Inputs | None = None,
     insights: StrPath | Sequence[StrPath] | None = None,
+    targets: Inputs | None = None,
     source: str | None = None,
     time_zone: str | None = None,
     ignore: str | Iterable[str] | None = None,

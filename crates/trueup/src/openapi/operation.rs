@@ -205,6 +205,9 @@ fn success_response(operation: &'static str) -> JsonValue {
         let means = "The currencies whose amounts the answer adds up as if they were one, such as `CAD, USD`; `none` is that of \
                      accounts that state none. Absent if the answer adds up no amounts of different currencies.";
         headers.push(("Trueup-Currencies", header("string", means)));
+        let means = "Next to `$targets`, why targets are null, in sentences that are separated by commas and percent-encoded. \
+                     Absent if none is.";
+        headers.push(("Trueup-Notes", header("string", means)));
         let means = "Of Parquet and CSV, the name of the file, such as `attachment; filename=\"events-2025-01-01-2025-03-31.parquet\"`.";
         headers.push(("Content-Disposition", header("string", means)));
     }

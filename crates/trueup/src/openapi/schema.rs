@@ -113,7 +113,8 @@ fn event_schemas() -> Vec<(&'static str, JsonValue)> {
         "description",
         "One member for each requested field, in the requested order: a number for a metric, a string for a dimension. A \
              dimension without a value is the empty string. Any column of the data is a dimension, listed here or not. In a \
-             comparison, a metric is followed by its `.previous`, `.change` and so on, which are numbers or null.",
+             comparison, a metric is followed by its `.previous`, `.change` and so on, which are numbers or null; with targets, by \
+             its `.target` and `.pace`.",
     );
     let either =
         object([("oneOf", vec![reference("schemas", "EventsRows"), reference("schemas", "Explanation")].into())]);

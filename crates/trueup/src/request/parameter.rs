@@ -85,6 +85,11 @@ impl Parameter {
         Self { required: true, ..self }
     }
 
+    /// Sets another name, for a query string in which the usual one could be that of a field.
+    pub(super) const fn named_over_http(self, name: &'static str) -> Self {
+        Self { name, ..self }
+    }
+
     /// Sets what stands for a value in a usage text.
     pub(super) const fn value_name(self, value_name: &'static str) -> Self {
         Self { value_name, ..self }

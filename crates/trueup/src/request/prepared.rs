@@ -6,6 +6,7 @@ use crate::filter::{InvalidFilter, InvalidRequest, apply_typed};
 use crate::query::{
     AccountFilter, ComparisonRange, EventsQuery, ParseComparisonRangeError, RangeOutOfBounds, current_day,
 };
+use crate::targets::{NotTargeted, TargetComparison};
 use crate::{Dataset, Day, Error, Execution, QueryError, ResultTable, Shown, UnseenValue};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -130,6 +131,9 @@ pub enum RequestError {
     /// The request compares with benchmarks, which only an answer to a query can.
     #[error("only an answer to a query is compared with `benchmarks`")]
     Benchmarks,
+    /// The request asks for targets, which only an answer to a query has.
+    #[error("only an answer to a query has `targets`")]
+    Targets,
     /// The request is strict, and no event and no spend has these values.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     UnseenValues(Vec<UnseenValue>),
@@ -199,6 +203,7 @@ pub struct PreparedQuery {
 enum Kind {
     Events(Box<EventsQuery>),
     WithBenchmarks(Box<BenchmarkComparison>),
+    WithTargets(Box<TargetComparison>),
 }
 
 impl From<EventsQuery> for PreparedQuery {
@@ -211,9 +216,14 @@ impl QueryRequest {
     /// Returns the request, for what does more with a query than answer it.
     ///
     /// # Errors
-    /// [`RequestError::Benchmarks`] if the request compares with benchmarks.
-    pub fn without_benchmarks(&self) -> Result<&Self, RequestError> {
-        if self.compare == Some(ComparedWith::Benchmarks) { Err(RequestError::Benchmarks) } else { Ok(self) }
+    /// [`RequestError::Benchmarks`] if the request compares with benchmarks, [`RequestError::Targets`] if it asks for
+    /// targets.
+    pub fn of_events_alone(&self) -> Result<&Self, RequestError> {
+        match self.compare {
+            Some(ComparedWith::Benchmarks) => Err(RequestError::Benchmarks),
+            _ if self.targets => Err(RequestError::Targets),
+            _ => Ok(self),
+        }
     }
 
     /// Returns the query for `dataset`.
@@ -221,8 +231,8 @@ impl QueryRequest {
     /// # Errors
     /// The first fault in this order: the days are missing or are given twice, or no dataset can have them; the dataset
     /// lacks an account; one of the faults of [`EventsQuery::check`]; a field of the query is unknown; a condition is
-    /// invalid; a field of a condition is unknown; the query cannot be compared with benchmarks. A range that is longer
-    /// than the attribution window is found when the query is run.
+    /// invalid; a field of a condition is unknown; the query cannot be compared with benchmarks, or have targets. A
+    /// range that is longer than the attribution window is found when the query is run.
     pub fn prepare(&self, dataset: &Dataset, today: &Today) -> Result<PreparedQuery, RequestError> {
         let today = || today.of(dataset, &self.account_filter());
         let range = self.days(today)?;
@@ -230,7 +240,14 @@ impl QueryRequest {
             RequestError::check_accounts(dataset, keys)?;
         }
         let query = self.query(range, dataset.definitions());
-        let kind = if self.compare == Some(ComparedWith::Benchmarks) {
+        let kind = if self.targets {
+            if self.compare == Some(ComparedWith::Benchmarks) {
+                return Err(QueryError::from(NotTargeted::Compared).into());
+            }
+            // As below, an order may name a column that only the finished answer has.
+            let query = self.ordered(self.checked(query, dataset)?);
+            Kind::WithTargets(Box::new(TargetComparison::new(&query, dataset)?))
+        } else if self.compare == Some(ComparedWith::Benchmarks) {
             // Ordered after the checks, which would refuse a column that only the comparison has.
             let query = self.ordered(self.checked(query, dataset)?);
             let comparison = BenchmarkComparison::new(&query)?;
@@ -266,12 +283,13 @@ impl QueryRequest {
 
 impl PreparedQuery {
     /// Returns the query of events and spend that is run. If its answer is compared with benchmarks, it has further
-    /// metrics and no order.
+    /// metrics and no order; with targets, no order.
     #[must_use]
     pub const fn events(&self) -> &EventsQuery {
         match &self.kind {
             Kind::Events(query) => query,
             Kind::WithBenchmarks(comparison) => comparison.query(),
+            Kind::WithTargets(comparison) => comparison.query(),
         }
     }
 
@@ -289,11 +307,12 @@ impl PreparedQuery {
     /// Answers the query. Benchmarks are those for a caller who sees the accounts of the query, and no others.
     ///
     /// # Errors
-    /// Those of [`Dataset::run`] and of [`BenchmarkComparison::run`].
+    /// Those of [`Dataset::run`], of [`BenchmarkComparison::run`] and of [`TargetComparison::run`].
     pub fn run(&self, dataset: &Dataset, execution: Execution) -> Result<ResultTable, Error> {
         match &self.kind {
             Kind::Events(query) => dataset.run(query, execution),
             Kind::WithBenchmarks(comparison) => comparison.run(dataset, &execution),
+            Kind::WithTargets(comparison) => comparison.run(dataset, &execution),
         }
     }
 }

@@ -248,6 +248,7 @@ fn parameters_and_which_are_required_match_api_md() {
             ("within", false),
             ("compare", false),
             ("attribution", false),
+            ("$targets", false),
             ("why", false),
             ("row", false),
             ("lines", false),

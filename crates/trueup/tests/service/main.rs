@@ -12,6 +12,7 @@
 //! | `why`, `parquet`, `csv` | explanations of numbers; answers as Parquet and as CSV |
 //! | `benchmarks` | when benchmarks are computed, and whom they must not reveal |
 //! | `keys`, `keys_hidden` | rotation and the hourly limit under load; no secret is ever shown |
+//! | `targets` | targets next to the numbers, and of nobody else |
 //! | `tenants` | the data of one tenant change no answer to another |
 //! | `tenants_reach` | the same for random directories and data |
 //! | `tenants_platform`, `tenants_world` | none: the service with those data, and the model of its directory |
@@ -31,6 +32,7 @@ mod order;
 mod overload;
 mod parquet;
 mod platform;
+mod targets;
 mod tenants;
 mod tenants_platform;
 mod tenants_reach;

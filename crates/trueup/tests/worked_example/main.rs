@@ -242,6 +242,7 @@ fn engine_dataset(row_group_rows: usize) -> Dataset {
         events: vec![read("events.csv")],
         spend: vec![read("spend.csv")],
         accounts: vec![read("accounts.csv")],
+        targets: Vec::new(),
         row_group_rows,
     });
     dataset.unwrap()

@@ -25,6 +25,7 @@ fn in_batches(tables: &Tables, rows: usize, row_group_rows: usize) -> Dataset {
         events: events.flat_map(|tables| event_batches(&tables)).collect(),
         spend: spend.flat_map(|tables| spend_batches(&tables)).collect(),
         accounts: accounts.flat_map(|tables| account_batches(&tables)).collect(),
+        targets: Vec::new(),
         row_group_rows,
     };
     Dataset::from_tables(&canonical).unwrap()

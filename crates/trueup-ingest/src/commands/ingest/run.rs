@@ -18,7 +18,9 @@ use crate::records::DeliveredRecords;
 use crate::rejects::{self, FaultyRows, RejectsWriter};
 use crate::table::Table;
 use crate::version::{BegunVersion, Scratch, VersionFiles};
-use crate::{IngestError, IngestSummary, Input, Outputs, RemovedSource, RowCounts, accounts, events, insights, spend};
+use crate::{
+    IngestError, IngestSummary, Input, Outputs, RemovedSource, RowCounts, accounts, events, insights, spend, targets,
+};
 use arrow_schema::Schema;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -29,6 +31,7 @@ use trueup_core::dataset::{
     Commit, CommitOperation, ControlTotals, ForgottenCustomers, InputProtocol, RemoteFile, manifest_file,
     read_definitions, read_mapping, without_credentials,
 };
+use trueup_core::definitions::Definitions;
 use trueup_core::model::{Accounts, tzdata_release};
 
 impl Ingestion {
@@ -241,7 +244,7 @@ impl Ingestion {
             manifest.events.extend(written.files);
         }
         summary.warnings.extend(zone_changes.warning());
-        self.write_spend_and_insights(run, &plan, &mut manifest, version, reader, summary)?;
+        self.write_other_tables(run, &plan, &mut manifest, version, reader, summary)?;
         if !reader.is_refusing() {
             self.check_rejects(summary)?;
         }
@@ -258,9 +261,14 @@ impl Ingestion {
 
     /// Checks that a table with rejected rows has other rows, too, and that no more rows are rejected than allowed.
     fn check_rejects(&self, summary: &IngestSummary) -> Result<(), IngestError> {
-        let IngestSummary { events, spend, accounts, insights, .. } = summary;
-        let counts =
-            [(Table::Accounts, accounts), (Table::Events, events), (Table::Spend, spend), (Table::Insights, insights)];
+        let IngestSummary { events, spend, accounts, insights, targets, .. } = summary;
+        let counts = [
+            (Table::Accounts, accounts),
+            (Table::Events, events),
+            (Table::Spend, spend),
+            (Table::Insights, insights),
+            (Table::Targets, targets),
+        ];
         for (table, counts) in counts {
             if counts.taken + counts.forgotten == 0 && counts.rejected > 0 {
                 return Err(ErrorKind::AllRejected { table: table.name(), rows: counts.rejected }.into());
@@ -307,8 +315,8 @@ impl Ingestion {
         }
     }
 
-    /// Writes spend and insights, and names their files in the manifest.
-    pub(super) fn write_spend_and_insights(
+    /// Writes spend, insights and targets, and names their files in the manifest.
+    pub(super) fn write_other_tables(
         &self,
         run: &Run,
         plan: &BatchPlan,
@@ -337,6 +345,13 @@ impl Ingestion {
             (manifest.insights, protocol) =
                 insights::ingest(&inputs, &manifest.insights, dir, &mut version.files, reader)?;
             summary.set(Table::Insights, protocol);
+        }
+        if let Some(inputs) = plan.inputs(Table::Targets) {
+            let definitions = definitions_in(dir, Some(manifest))?;
+            let protocol;
+            (manifest.targets, protocol) =
+                targets::ingest(&inputs, &manifest.targets, dir, &definitions, &mut version.files, reader)?;
+            summary.set(Table::Targets, protocol);
         }
         Ok(())
     }
@@ -389,11 +404,15 @@ pub(super) fn write_accounts(
 
 /// Returns the names that a version of the dataset defines.
 pub(super) fn defined_names(dir: &Path, manifest: Option<&Manifest>) -> Result<BTreeSet<String>, IngestError> {
+    Ok(definitions_in(dir, manifest)?.names().map(str::to_owned).collect())
+}
+
+/// Returns the definitions of a version of the dataset.
+fn definitions_in(dir: &Path, manifest: Option<&Manifest>) -> Result<Definitions, IngestError> {
     let Some(file) = manifest.and_then(|manifest| manifest.definitions.as_ref()) else {
-        return Ok(BTreeSet::new());
+        return Ok(Definitions::default());
     };
-    let definitions = read_definitions(dir, file).of_dataset(&dir.join(&file.path))?;
-    Ok(definitions.names().map(str::to_owned).collect())
+    read_definitions(dir, file).of_dataset(&dir.join(&file.path))
 }
 
 /// Returns the customers that a version of the dataset has forgotten; `None` if it has forgotten nobody.

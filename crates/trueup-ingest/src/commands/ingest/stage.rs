@@ -31,10 +31,10 @@ impl Ingest {
     /// [events of a customer](Ingest::max_customer_events). All other settings are those of this ingest.
     ///
     /// # Errors
-    /// As [`Ingest::run`]; also if this ingest has spend, accounts, insights, a mapping or a file of rejects, if the
-    /// plan has no such part, if a row belongs to another part or to an account that the ingest was not planned with,
-    /// if the ingest of the plan has ended, or if the dataset is not the one that it was planned with. Nothing of this
-    /// attempt stays.
+    /// As [`Ingest::run`]; also if this ingest has spend, accounts, insights, targets, a mapping or a file of rejects,
+    /// if the plan has no such part, if a row belongs to another part or to an account that the ingest was not planned
+    /// with, if the ingest of the plan has ended, or if the dataset is not the one that it was planned with. Nothing of
+    /// this attempt stays.
     ///
     /// # Panics
     /// A reader, an iterator or a stream of a [`Source`](crate::Source) panics.
@@ -42,7 +42,7 @@ impl Ingest {
         let action = &self.action;
         if action.sources.iter().any(|(table, _)| *table != Table::Events) || action.mapping.is_some() {
             return Err(StageFault::Unsupported(
-                "a part of a distributed ingest has events alone; give spend, accounts and insights where the ingest begins",
+                "a part of a distributed ingest has events alone; give spend, accounts, insights and targets where the ingest begins",
             )
             .into());
         }

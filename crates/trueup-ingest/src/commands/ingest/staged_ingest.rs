@@ -23,8 +23,8 @@ use trueup_core::dataset::manifest::{DataFile, Manifest};
 use trueup_core::dataset::{CommitOperation, InputProtocol, TableProtocol};
 use trueup_core::model::ClockZone;
 
-/// A distributed ingest that has begun: its accounts, spend and insights are written, and other processes stage its
-/// events. [`StagedIngest::commit`] publishes everything at once; dropping this instead removes everything.
+/// A distributed ingest that has begun: its accounts, spend, insights and targets are written, and other processes
+/// stage its events. [`StagedIngest::commit`] publishes everything at once; dropping this instead removes everything.
 ///
 /// As long as it lives, no other ingest can write to the dataset in the folder. In an object store, another ingest can;
 /// of the two, one publishes, and the other fails, unless it may begin again ([`Ingest::wait`]).
@@ -75,7 +75,7 @@ impl fmt::Debug for StagedIngest {
 
 impl Ingest {
     /// Begins a distributed ingest, whose events other processes [stage](Ingest::stage) in `parts` parts. Reads and
-    /// writes accounts, spend and insights, of which there may be none.
+    /// writes accounts, spend, insights and targets, of which there may be none.
     ///
     /// `accounts` are the accounts that may have new events. Stored event files that hold none of them, and no account
     /// whose time zone this ingest changes, stay as they are; without this list, the parts write all stored event files
@@ -91,8 +91,8 @@ impl Ingest {
         let action = &self.action;
         if action.sources.iter().any(|(table, _)| *table == Table::Events) || action.mapping.is_some() {
             return Err(StageFault::Unsupported(
-                "a distributed ingest begins without events and without a mapping; give only spend, accounts and insights here, and \
-                 the events to its parts",
+                "a distributed ingest begins without events and without a mapping; give only spend, accounts, insights and targets here, \
+                 and the events to its parts",
             )
             .into());
         }
@@ -146,7 +146,7 @@ impl Ingestion {
         let written = write_accounts(run.dataset(), &batches, latest, &mut version, &mut reader, &mut summary);
         let written = written.and_then(|mut written| {
             let manifest = &mut written.manifest;
-            self.write_spend_and_insights(run, &batches, manifest, &mut version, &mut reader, &mut summary)?;
+            self.write_other_tables(run, &batches, manifest, &mut version, &mut reader, &mut summary)?;
             Ok(written)
         });
         let written = written.map_err(|error| monitor.explain(error));

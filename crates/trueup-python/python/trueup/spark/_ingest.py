@@ -52,6 +52,7 @@ def ingest(
     spend: Any = None,
     accounts: Any = None,
     insights: Any = None,
+    targets: Any = None,
     order_by: str | Iterable[str] | None = None,
     parts: int | None = None,
     memory: int | None = None,
@@ -70,8 +71,8 @@ def ingest(
 
     events: the columns are those of `trueup.ingest`.
     into: the path or URL of the dataset, the same on the driver and on every executor.
-    spend, accounts, insights: as in `trueup.ingest`; spend and accounts may be data frames of Spark, which the driver
-        collects.
+    spend, accounts, insights, targets: as in `trueup.ingest`; spend, accounts and targets may be data frames of Spark,
+        which the driver collects.
     order_by: the columns by which a later row of an event replaces an earlier one.
     parts: the number of tasks that write; by default one per million rows, but not more than four per core unless a part
         would have more than ten million.
@@ -95,6 +96,7 @@ def ingest(
             spend=_collected(spend, deadline),
             accounts=_collected(accounts, deadline),
             insights=insights,
+            targets=_collected(targets, deadline),
             timeout=deadline.left(),
             **options,
         )

@@ -16,6 +16,7 @@ use crate::filter::{NON_FILTER_PARAMETERS, apply_within};
 use crate::json::JsonRows;
 use crate::query::{CompiledPatterns, DateRange, EventsQuery, Interval};
 use crate::request::{self, ComparedWith, InvalidParameter, QueryRequest};
+use crate::targets::{NotTargeted, TargetComparison};
 use crate::{Dataset, Error, Execution, Interrupt, QueryError, ResultTable};
 use std::borrow::Cow;
 
@@ -31,7 +32,7 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
         request::INTERVAL,
         request::FILTER,
     ],
-    additions: &[&request::ADDITIONS, &[why::WHY, why::ROW, why::LINES]],
+    additions: &[&request::ADDITIONS, &[request::TARGETS_OVER_HTTP], &[why::WHY, why::ROW, why::LINES]],
     other_parameters: OtherParameters::AnyField(
         "A filter on the field of that name. A value that is a JSON array is an expression, such as `[\"or\", \"a\", \"b\"]`, \
          `[\"gte\", 100]`, `[\"regex\", \"drain\", \"i\"]` or `[\"notEmpty\"]`; any other value is the text itself. A parameter \
@@ -43,6 +44,9 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
             takes conditions across fields. Any column of the data is a dimension, listed here or not.",
     answer,
 };
+
+/// The parameters without those of [`request::ADDITIONS`] that may have one value only.
+const SINGLE: [&str; 4] = ["start", "end", "interval", request::TARGETS_OVER_HTTP.name];
 
 /// The parameter that compares.
 const COMPARE: &str = "compare";
@@ -120,6 +124,25 @@ impl Service {
         Ok(table.with_unknown_fields(unknown))
     }
 
+    /// Runs the query, and adds targets to its answer.
+    fn events_with_targets(
+        &self,
+        context: &RequestContext<'_>,
+        query: &EventsQuery,
+    ) -> Result<ResultTable, ServiceError> {
+        let RequestContext { snapshot, scope, memory, interrupt, .. } = context;
+        let query = query.clone().accounts(scope.accounts());
+        let comparison = TargetComparison::new(&query, &snapshot.dataset).map_err(|error| match error {
+            Error::Query(QueryError::NotTargeted(fault)) => {
+                invalid(request::TARGETS_OVER_HTTP.name, format!("`true`: {fault}"))
+            }
+            other => ServiceError::query(other),
+        })?;
+        let (query, width) = (comparison.query().clone(), comparison.width());
+        let answer = self.events_within(snapshot, scope, query, width, memory, interrupt)?;
+        comparison.finish(answer, interrupt).map_err(ServiceError::query)
+    }
+
     /// Runs the query, and compares the rows of its answer with benchmarks.
     fn events_with_benchmarks(
         &self,
@@ -166,20 +189,29 @@ fn answer(service: &Service, context: &RequestContext<'_>) -> Result<Answer, Ser
         return why::answer(service, context, query);
     }
     let (range, asked) = (query.range(), query.clone());
-    let table = if context.parameters.first(COMPARE) == Some(BENCHMARKS) {
+    let table = if has_targets(context.parameters)? {
+        if context.parameters.first(COMPARE) == Some(BENCHMARKS) {
+            return Err(invalid(request::TARGETS_OVER_HTTP.name, format!("`true`: {}", NotTargeted::Compared)));
+        }
+        service.events_with_targets(context, &query)?
+    } else if context.parameters.first(COMPARE) == Some(BENCHMARKS) {
         service.events_with_benchmarks(context, query)?
     } else {
         let width = query.width();
         service.events_within(&context.snapshot, &context.scope, query, width, &context.memory, context.interrupt)?
     };
-    let unknown = table.unknown_fields().to_vec();
+    let (unknown, notes) = (table.unknown_fields().to_vec(), table.notes().to_vec());
     let answer = match context.format {
         AnswerFormat::Json => Answer::rows(JsonRows::array(table)),
         AnswerFormat::JsonWithNulls => Answer::rows(JsonRows::array(table).with_nulls()),
         AnswerFormat::Csv => Answer::csv(&table, &file_name("events", range), &context.memory),
         AnswerFormat::Parquet => Answer::parquet(table, &file_name("events", range), context.interrupt),
     };
-    with_currencies(with_unknown_fields(answer?, &unknown), context, asked)
+    let mut answer = with_unknown_fields(answer?, &unknown);
+    if !notes.is_empty() {
+        answer.headers.push(("Trueup-Notes", Cow::Owned(header_list(&notes))));
+    }
+    with_currencies(answer, context, asked)
 }
 
 /// Adds the header that names the currencies whose amounts the answer adds up, if there are several.
@@ -208,6 +240,14 @@ fn with_unknown_fields(mut answer: Answer, unknown: &[String]) -> Answer {
     answer
 }
 
+/// Returns whether the caller asks for targets.
+fn has_targets(parameters: &Parameters) -> Result<bool, ServiceError> {
+    let name = request::TARGETS_OVER_HTTP.name;
+    let value = parameters.first(name).map(|text| (&request::TARGETS, vec![text.to_owned()]));
+    let read = QueryRequest::from_texts(value).map_err(|InvalidParameter { fault, .. }| invalid(name, fault))?;
+    Ok(read.targets)
+}
+
 /// Reads the query. Reports the first fault in this fixed order: parameters that are missing, no metric, a malformed
 /// query string, then the other values. [`EventsQuery::check`] has the faults of fields in the same order, but cannot
 /// report them here, because faults of other parameters come between them.
@@ -223,8 +263,7 @@ fn query(parameters: &Parameters, dataset: &Dataset, interrupt: &Interrupt) -> R
         return Err(ServiceError::MissingMetric);
     }
     let additions = request::ADDITIONS.iter();
-    parameters
-        .check(["start", "end", "interval"].into_iter().chain(additions.clone().map(|parameter| parameter.name)))?;
+    parameters.check(SINGLE.into_iter().chain(additions.clone().map(|parameter| parameter.name)))?;
     if let Some(name) = fields.iter().find(|name| matches!(**name, "start" | "end")) {
         return Err(ServiceError::ReservedField { name: (*name).to_owned() });
     }
@@ -237,6 +276,7 @@ fn query(parameters: &Parameters, dataset: &Dataset, interrupt: &Interrupt) -> R
     let request = QueryRequest::from_texts(given).map_err(|InvalidParameter { name, fault }| invalid(name, fault))?;
     let request = QueryRequest { fields: fields.into_iter().map(str::to_owned).collect(), interval, ..request };
     let query = request.query(range, dataset.definitions());
+    has_targets(parameters)?;
     check_comparison(&query, request.compare)?;
     let mut others = parameters.others(&NON_FILTER_PARAMETERS);
     if why::is_asked(parameters) {
