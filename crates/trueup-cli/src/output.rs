@@ -6,6 +6,7 @@
 pub(crate) mod table;
 mod wrap;
 mod writer;
+mod xlsx;
 
 #[cfg(test)]
 mod tests;
@@ -37,10 +38,12 @@ pub(crate) enum Format {
     Parquet,
     /// An Arrow IPC file; text columns are dictionaries, money columns decimals.
     Arrow,
+    /// An XLSX sheet with number formats and a frozen header, for spreadsheets.
+    Xlsx,
 }
 
 /// Each ending of files with its format, the usual one first. One that an ingest reads means the same format there.
-const ENDINGS: [(&str, Format); 8] = [
+const ENDINGS: [(&str, Format); 9] = [
     ("csv", Format::Csv),
     ("json", Format::Json),
     ("ndjson", Format::Ndjson),
@@ -48,6 +51,7 @@ const ENDINGS: [(&str, Format); 8] = [
     ("parquet", Format::Parquet),
     ("pq", Format::Parquet),
     ("arrow", Format::Arrow),
+    ("xlsx", Format::Xlsx),
     ("txt", Format::Table),
 ];
 
@@ -74,7 +78,7 @@ impl Format {
     }
 
     fn is_binary(self) -> bool {
-        matches!(self, Self::Parquet | Self::Arrow)
+        matches!(self, Self::Parquet | Self::Arrow | Self::Xlsx)
     }
 }
 
@@ -134,6 +138,7 @@ pub(crate) fn write(
         Format::Csv => trueup::csv::write_rows(answer, out).map_err(Failure::fault),
         Format::Parquet => write_parquet(answer, &mut *out).map_err(Failure::fault),
         Format::Arrow => write_arrow(answer, &mut *out).map_err(Failure::fault),
+        Format::Xlsx => xlsx::write(answer, out),
     };
     out.finish(written)
 }

@@ -3,6 +3,7 @@
 use crate::exit::Failure;
 use crate::output::{self, Format, Narrowing, OutputWriter, TerminalRows};
 use clap::Args;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use trueup::ResultTable;
 use trueup_ingest::Outputs;
@@ -22,6 +23,10 @@ pub(super) struct OutputArgs {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
+    /// Begin CSV with a byte order mark, without which Excel takes it for another encoding than UTF-8
+    #[arg(long)]
+    bom: bool,
+
     /// Replace FILE if it exists; an input or a file of a dataset is never replaced
     #[arg(long, requires = "output")]
     force: bool,
@@ -36,6 +41,9 @@ impl OutputArgs {
             (None, Some(path)) => Format::of_file(path)?,
             (None, None) => Format::Table,
         };
+        if self.bom && format != Format::Csv {
+            return Err(Failure::usage("`--bom` is for CSV alone; add `--format csv`, or leave it out"));
+        }
         if let Some(path) = &self.output {
             self.outputs(dataset).check(path)?;
         }
@@ -68,6 +76,10 @@ impl OutputArgs {
         mut out: OutputWriter,
     ) -> Result<(), Failure> {
         let shown = if self.all { TerminalRows::All } else { TerminalRows::Ends };
+        if self.bom {
+            // The writer remembers a failure until it has finished.
+            drop(out.write_all("\u{feff}".as_bytes()));
+        }
         output::write(rows, format, shown, narrowing, &mut out)?;
         out.keep()
     }

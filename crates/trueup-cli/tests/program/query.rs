@@ -65,10 +65,10 @@ fn the_ending_of_a_file_selects_its_format() {
     assert_eq!((spend.len(), spend.value(1), spend.scale()), (2, 110_500_000, 6));
     let json: Vec<serde_json::Value> = serde_json::from_reader(open("out.json")).unwrap();
     assert_eq!(json.len(), 2);
-    let message = workspace.query(FIELDS, &["-o", "out.xlsx"]).failed(2);
-    assert!(message.contains("`out.xlsx`") && message.contains(".csv, .json") && message.contains(".txt"), "{message}");
-    assert!(!workspace.path("out.xlsx").exists());
-    workspace.query(FIELDS, &["-o", "out.xlsx", "--format", "csv"]).succeeded();
+    let message = workspace.query(FIELDS, &["-o", "out.ods"]).failed(2);
+    assert!(message.contains("`out.ods`") && message.contains(".csv, .json") && message.contains(".txt"), "{message}");
+    assert!(!workspace.path("out.ods").exists());
+    workspace.query(FIELDS, &["-o", "out.ods", "--format", "csv"]).succeeded();
     // The option takes precedence over the ending.
     workspace.query(FIELDS, &["-o", "out.csv", "--format", "json", "--force"]).succeeded();
     assert!(serde_json::from_reader::<_, serde_json::Value>(open("out.csv")).is_ok());

@@ -1,6 +1,8 @@
-//! `trueup ingest --targets` and `trueup query --targets`.
+//! `trueup ingest --targets` and `trueup query --targets`, and answers for spreadsheets: CSV with a byte order mark,
+//! and XLSX.
 
 use crate::workspace::Workspace;
+use calamine::{Data, Reader, open_workbook};
 
 const TARGETS_CSV: &str = "\
 account,month,metric,value,attributionChannel
@@ -63,4 +65,53 @@ fn what_does_more_than_answer_a_query_has_no_targets() {
     }
     let message = query(&workspace, "spend", &["--compare", "previous-period"]).failed(1);
     assert!(message.contains("an answer has either targets or a comparison"), "{message}");
+}
+
+#[test]
+fn csv_begins_with_a_byte_order_mark_if_asked() {
+    let workspace = workspace();
+    let shown = query(&workspace, "spend", &["--account", "acme", "--format", "csv", "--bom"]).succeeded();
+    assert_eq!(shown, "\u{feff}spend,spend.target,spend.pace\n110.5,100,1.105\n");
+    let message = query(&workspace, "spend", &["--format", "json", "--bom"]).failed(2);
+    assert!(message.contains("`--bom` is for CSV alone"), "{message}");
+}
+
+#[test]
+fn a_sheet_has_the_numbers_of_the_json() {
+    let workspace = workspace();
+    let asked = |format: &str, name: &str| {
+        let fields = "account,attributionChannel,spend,leads,bookRate,avgCostPerLead";
+        let arguments = ["query", "ds", "--fields", fields, "--start", "2025-01-01", "--end", "2025-02-28"];
+        let more = ["--interval", "month", "--targets", "--totals", "--format", format, "-o", name];
+        // It warns that some targets are null.
+        let run = workspace.run(&arguments.into_iter().chain(more).collect::<Vec<_>>());
+        assert_eq!(run.code, 0, "{run:?}");
+        std::fs::read(workspace.path(name)).unwrap()
+    };
+    let rows: Vec<serde_json::Map<String, serde_json::Value>> =
+        serde_json::from_slice(&asked("json", "rows.json")).unwrap();
+    let csv = String::from_utf8(asked("csv", "rows.csv")).unwrap();
+    assert!(asked("xlsx", "one.xlsx") == asked("xlsx", "two.xlsx"), "the same answer is the same bytes");
+    let mut sheet: calamine::Xlsx<_> = open_workbook(workspace.path("one.xlsx")).unwrap();
+    let range = sheet.worksheet_range("answer").unwrap();
+    let header: Vec<String> = range.rows().next().unwrap().iter().map(ToString::to_string).collect();
+    assert_eq!(header.join(","), csv.lines().next().unwrap());
+    assert_eq!(range.rows().count(), rows.len() + 1);
+    assert!(rows.len() > 3 && rows.last().unwrap()["rowType"] == "total", "{rows:?}");
+    for (row, (cells, line)) in rows.iter().zip(range.rows().skip(1).zip(csv.lines().skip(1))) {
+        for ((name, cell), text) in header.iter().zip(cells).zip(line.split(',')) {
+            match cell {
+                // What has no number is empty, as in CSV, and not 0.
+                Data::Empty => assert_eq!(text, "", "{name} in {line}"),
+                Data::Float(number) => assert_eq!(Some(*number), row[name].as_f64(), "{name} in {line}"),
+                Data::String(shown) => assert_eq!(row[name], shown.as_str(), "{name} in {line}"),
+                Data::DateTime(day) => {
+                    let (year, month, day, ..) = day.to_ymd_hms_milli();
+                    let day = format!("{year:04}-{month:02}-{day:02}");
+                    assert_eq!(row[name], day.as_str(), "{name} in {line}");
+                }
+                other => panic!("{name} in {line}: {other:?}"),
+            }
+        }
+    }
 }
