@@ -8,6 +8,7 @@
 mod batch;
 mod bench;
 mod block_cache;
+mod branding;
 mod compact;
 mod define;
 mod demo;

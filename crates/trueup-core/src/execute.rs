@@ -11,7 +11,7 @@
 //! | `event_reader` | reads the events that a query aggregates, with their computed fields |
 //! | `why` | explains one row of an answer: the events and the spend behind its numbers |
 //! | `explain` | describes a plan and what its execution took |
-//! | `empty_range` | finds the ranges of a query in which the dataset has nothing |
+//! | `empty_range` | finds the ranges of a query in which the dataset has nothing, and the days of accounts |
 //! | `unseen_values` | finds the values in filters that no event and no spend has |
 
 mod comparison;

@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 use trueup::benchmarks::Privacy;
-use trueup::query::{AccountFilter, DateRange, EventsQuery, current_day};
+use trueup::query::{AccountFilter, DateRange, current_day};
 use trueup::request::Today;
-use trueup::{Dataset, Day, Error, Execution, Shown, Value as Cell, most_similar};
+use trueup::{Dataset, Day, Error, Execution, Shown, most_similar};
 
 /// The time that a call may take.
 const MAX_TIME: Duration = Duration::from_secs(30);
@@ -260,16 +260,7 @@ impl Toolbox {
         let all = self.dataset.date_range();
         let days = match (&self.caller.accounts, all) {
             // The days of other accounts are nobody else's business.
-            (Some(keys), Some(all)) => {
-                let query = EventsQuery::new(["date", "eventCount", "clicks"], all.start, all.end).allow_long_total();
-                let answer = self.dataset.run(&query.accounts(keys.iter().cloned()), execution.clone())?;
-                let day = |row: usize| match answer.value(row, "date") {
-                    Some(Cell::Text(text)) => text.parse().ok(),
-                    _ => None,
-                };
-                let last = answer.len().checked_sub(1);
-                day(0).zip(last.and_then(day)).map(|(start, end)| DateRange { start, end })
-            }
+            (Some(keys), Some(_)) => self.dataset.days_of(keys, execution)?,
             _ => all,
         };
         Ok(*self.days.0.get_or_init(|| days))

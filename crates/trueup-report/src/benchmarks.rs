@@ -15,10 +15,11 @@ use trueup::{Dataset, Execution, Value};
 /// The number of significant digits of benchmarks.
 const DIGITS: usize = 3;
 
-/// Returns the section. It assumes a reader who may see only the accounts of the report, so that the privacy rules of
-/// the service apply to the figures of all others.
+/// Returns the section. It assumes a reader who may see only the accounts of the report, unless `reader` has the reach
+/// of one, so that the privacy rules of the service apply to the figures of all others.
 pub(crate) fn benchmarks(
     subject: &Subject<'_>,
+    reader: Option<(&BTreeSet<String>, Privacy)>,
     dataset: &Dataset,
     execution: &Execution,
     questions: &mut Questions<'_>,
@@ -31,7 +32,8 @@ pub(crate) fn benchmarks(
     let selection = BenchmarkSelection::default();
     let scope: BTreeSet<String> = subject.accounts.iter().cloned().collect();
     let data = BenchmarkData::gather(dataset, subject.period.range, execution)?;
-    let query = BenchmarkQuery { selection: &selection, scope: &scope, reach: &scope, privacy: Privacy::default() };
+    let (reach, privacy) = reader.unwrap_or((&scope, Privacy::default()));
+    let query = BenchmarkQuery { selection: &selection, scope: &scope, reach, privacy };
     let rows = data.answer(&query);
     let Some(pooled) = rows.first() else {
         return none("There are no benchmarks, because the dataset has too few other accounts to base them on.");
@@ -50,7 +52,10 @@ pub(crate) fn benchmarks(
     } else {
         format!("accounts in {}", industries.into_iter().collect::<Vec<_>>().join(", "))
     };
-    let currencies: BTreeSet<_> = dataset.accounts().iter().map(|account| account.currency).collect();
+    // Which currencies others have is nobody else's business.
+    let is_known = |key: &str| reader.is_none_or(|(reach, _)| reach.contains(key));
+    let accounts = dataset.accounts().iter().filter(|account| is_known(&account.key));
+    let currencies: BTreeSet<_> = accounts.map(|account| account.currency).collect();
     let of_currency = if currencies.len() > 1 {
         " Amounts of money, and ratios of these, are compared with those of accounts of the same currency only."
     } else {

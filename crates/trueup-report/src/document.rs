@@ -8,6 +8,8 @@ use std::fmt;
 #[derive(Debug)]
 pub(crate) struct Document {
     pub(crate) title: String,
+    /// The logo of whom the report is from, as a `data:` URL.
+    pub(crate) logo: Option<String>,
     /// What the report is about, as names and values.
     pub(crate) facts: Vec<(&'static str, String)>,
     pub(crate) sections: Vec<Section>,
@@ -41,6 +43,8 @@ pub(crate) struct Text(pub(crate) Vec<Span>);
 #[derive(Clone, Debug)]
 pub(crate) enum Span {
     Plain(String),
+    Strong(String),
+    Emphasis(String),
     Figure(Figure),
 }
 
@@ -145,7 +149,7 @@ impl Text {
 impl fmt::Display for Text {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|span| match span {
-            Span::Plain(text) => f.write_str(text),
+            Span::Plain(text) | Span::Strong(text) | Span::Emphasis(text) => f.write_str(text),
             Span::Figure(figure) => f.write_str(&figure.shown),
         })
     }

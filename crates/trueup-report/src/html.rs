@@ -17,13 +17,15 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'n
 pub(crate) fn write(document: &Document, out: &mut impl Write) -> io::Result<()> {
     let title = HtmlEscaped(&document.title);
     writeln!(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">")?;
-    writeln!(out, "<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">")?;
+    let images = if document.logo.is_some() { "; img-src data:" } else { "" };
+    writeln!(out, "<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}{images}\">")?;
     writeln!(out, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">")?;
     writeln!(out, "<meta name=\"color-scheme\" content=\"light dark\">")?;
-    writeln!(
-        out,
-        "<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<header>\n<h1>{title}</h1>\n<dl>"
-    )?;
+    writeln!(out, "<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<header>")?;
+    if let Some(logo) = &document.logo {
+        writeln!(out, "<img class=\"logo\" src=\"{}\" alt=\"\">", HtmlEscaped(logo))?;
+    }
+    writeln!(out, "<h1>{title}</h1>\n<dl>")?;
     for (name, value) in &document.facts {
         writeln!(out, "<div><dt>{name}</dt><dd>{}</dd></div>", HtmlEscaped(value))?;
     }
@@ -111,6 +113,8 @@ impl fmt::Display for Html<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.0.iter().try_for_each(|span| match span {
             Span::Plain(text) => HtmlEscaped(text).fmt(f),
+            Span::Strong(text) => write!(f, "<strong>{}</strong>", HtmlEscaped(text)),
+            Span::Emphasis(text) => write!(f, "<em>{}</em>", HtmlEscaped(text)),
             Span::Figure(figure) => Number(figure).fmt(f),
         })
     }

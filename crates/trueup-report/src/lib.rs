@@ -20,12 +20,14 @@
 //! | `figure` | a number of an answer, as people read it and in full, with the place that it comes from |
 //! | `sections`, `targets`, `benchmarks` | ask the questions, and make sections of the answers |
 //! | `sentences` | says in words what a comparison shows; [`Change`] does so for others than reports |
+//! | `branding` | what whoever makes the report puts on it |
 //! | `document` | the report as plain data |
 //! | `html`, `chart`, `markdown` | write it; `escaped` is what the first two share |
 //! | [`field`] | a metric or a dimension as people read it |
 //! | [`number`], [`text`] | numbers and texts of the data as people read them, in reports and on a terminal |
 
 mod benchmarks;
+mod branding;
 mod change;
 mod chart;
 mod document;
@@ -46,6 +48,7 @@ mod tests;
 pub mod text;
 
 pub use benchmarks::{Standing, standing};
+pub use branding::{Branding, BrandingFault};
 pub use change::{Across, Change};
 pub use figure::Verdict;
 pub use period::months_before;
@@ -56,12 +59,13 @@ use document::{Block, Document, Text};
 use period::ReportDays;
 use question::Questions;
 use sections::Subject;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::Path;
 use std::str::FromStr;
 use text::printable;
+use trueup::benchmarks::Privacy;
 use trueup::query::DateRange;
 use trueup::request::RequestError;
 use trueup::{Dataset, Day, Execution, Shown, without_credentials};
@@ -166,6 +170,15 @@ pub struct ReportSpec {
     month: DateRange,
     /// The last day, if it is not that of the month.
     through: Option<Day>,
+    reader: Option<Reader>,
+    branding: Branding,
+}
+
+/// Somebody who may see only some accounts.
+#[derive(Clone, Debug)]
+struct Reader {
+    reach: BTreeSet<String>,
+    privacy: Privacy,
 }
 
 /// A report, ready to be written.
@@ -184,7 +197,7 @@ impl Report {
         execution: &Execution,
         mut progress: impl FnMut(),
     ) -> Result<Self, ReportError> {
-        let period = spec.period(dataset)?;
+        let period = spec.period(dataset, execution)?;
         let subject = Subject { accounts: &spec.accounts, period: &period };
         let mut questions = Questions::new(dataset, execution.clone());
         let key_figures = sections::key_figures(&subject, &mut questions)?;
@@ -198,22 +211,28 @@ impl Report {
         progress();
         let cohorts = sections::cohorts(&subject, &mut questions)?;
         progress();
-        let benchmarks = benchmarks::benchmarks(&subject, dataset, execution, &mut questions)?;
+        let reader = spec.reader.as_ref().map(|reader| (&reader.reach, reader.privacy));
+        let benchmarks = benchmarks::benchmarks(&subject, reader, dataset, execution, &mut questions)?;
         progress();
-        let mut all = vec![key_figures];
+        let mut all: Vec<_> = spec.branding.section().into_iter().collect();
+        all.push(key_figures);
         all.extend(targets);
         all.extend([changes, funnel, channels, campaigns, trend, cohorts, benchmarks]);
-        if let Some(first) = all.first_mut() {
-            first.blocks.splice(0..0, warnings(&period));
+        if let Some(figures) = all.iter_mut().find(|section| section.id == "figures") {
+            figures.blocks.splice(0..0, warnings(&period));
         }
         let names = spec.names(dataset)?;
+        let from = spec.branding.name.as_deref().map(|name| ("From", printable(name)));
+        let mut facts: Vec<_> = from.into_iter().collect();
+        facts.extend([
+            ("Days", period.range.to_string()),
+            ("Accounts", names.list),
+            ("Data", format!("{}, version {}", period.data, version(dataset))),
+        ]);
         Ok(Self(Document {
             title: format!("{}: {}", period.name, names.title),
-            facts: vec![
-                ("Days", period.range.to_string()),
-                ("Accounts", names.list),
-                ("Data", format!("{}, version {}", period.data, version(dataset))),
-            ],
+            logo: spec.branding.logo.clone(),
+            facts,
             sections: all,
             commands: questions.commands,
         }))
@@ -246,7 +265,21 @@ impl ReportSpec {
     pub fn new(accounts: &[String], month: DateRange, through: Option<Day>) -> Self {
         let mut seen = HashSet::new();
         let accounts = accounts.iter().filter(|key| seen.insert(*key)).cloned().collect();
-        Self { accounts, month, through }
+        Self { accounts, month, through, reader: None, branding: Branding::default() }
+    }
+
+    /// Puts a name, a logo and a comment on the report.
+    #[must_use]
+    pub fn branded(self, branding: Branding) -> Self {
+        Self { branding, ..self }
+    }
+
+    /// Makes the report for a reader who may see the accounts of `reach`, those of the report included, and no others:
+    /// it has the days of the data of its own accounts, and benchmarks as such a reader may see them. The report must
+    /// name accounts, and the dataset must have each.
+    #[must_use]
+    pub fn for_reader(self, reach: BTreeSet<String>, privacy: Privacy) -> Self {
+        Self { reader: Some(Reader { reach, privacy }), ..self }
     }
 
     /// Returns the keys of the accounts, each once; none for all of the dataset.
@@ -256,8 +289,12 @@ impl ReportSpec {
     }
 
     /// Returns the days of the report.
-    fn period(&self, dataset: &Dataset) -> Result<ReportDays, ReportError> {
-        ReportDays::new(dataset, self.month, self.through)
+    fn period(&self, dataset: &Dataset, execution: &Execution) -> Result<ReportDays, ReportError> {
+        let data = match self.reader {
+            Some(_) => dataset.days_of(&self.accounts, execution)?,
+            None => dataset.date_range(),
+        };
+        ReportDays::new(data, self.month, self.through)
     }
 
     /// Checks the report before it is made. Returns the last day of the data, if it is before that of the report.
@@ -265,7 +302,7 @@ impl ReportSpec {
     /// # Errors
     /// The dataset has no data in the month, or `through` is outside of it.
     pub fn last_day_of_data(&self, dataset: &Dataset) -> Result<Option<Day>, ReportError> {
-        let period = self.period(dataset)?;
+        let period = self.period(dataset, &Execution::default())?;
         Ok(period.is_incomplete().then_some(period.data.end))
     }
 

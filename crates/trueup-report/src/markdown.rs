@@ -78,6 +78,8 @@ impl fmt::Display for Markdown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.0.iter().try_for_each(|span| match span {
             Span::Plain(text) => MarkdownEscaped(text).fmt(f),
+            Span::Strong(text) => write!(f, "**{}**", MarkdownEscaped(text)),
+            Span::Emphasis(text) => write!(f, "*{}*", MarkdownEscaped(text)),
             Span::Figure(figure) => MarkdownEscaped(&figure.shown).fmt(f),
         })
     }

@@ -1,9 +1,9 @@
 //! The days of a report, and the earlier days that it compares them with.
 
 use crate::ReportError;
+use trueup::Day;
 use trueup::benchmarks::Month;
 use trueup::query::{ComparisonRange, DateRange};
-use trueup::{Dataset, Day};
 
 /// The number of months of the trend before that of the report, so that the same month a year earlier is the first.
 const TREND_MONTHS: u32 = 12;
@@ -33,7 +33,7 @@ pub(crate) struct ReportDays {
     pub(crate) range: DateRange,
     /// `May 2026`, or `1 to 20 May 2026`.
     pub(crate) name: String,
-    /// The first and the last day of the whole dataset.
+    /// The first and the last day of the data.
     pub(crate) data: DateRange,
     /// The same days of the month before.
     pub(crate) month_before: EarlierDays,
@@ -58,8 +58,8 @@ impl ReportDays {
     /// # Errors
     /// The dataset has neither events nor spend, its first and last day are both before or both after the days of the
     /// report, or `through` is not in the month.
-    pub(crate) fn new(dataset: &Dataset, month: DateRange, through: Option<Day>) -> Result<Self, ReportError> {
-        let data = dataset.date_range().ok_or(ReportError::Empty)?;
+    pub(crate) fn new(data: Option<DateRange>, month: DateRange, through: Option<Day>) -> Result<Self, ReportError> {
+        let data = data.ok_or(ReportError::Empty)?;
         let end = through.unwrap_or(month.end);
         if end < month.start || month.end < end {
             return Err(ReportError::OutsideOfMonth { month, end });

@@ -67,6 +67,7 @@ fn document(text: &str) -> Document {
     ];
     Document {
         title: text.to_owned(),
+        logo: None,
         facts: vec![("Accounts", text.to_owned())],
         sections: vec![Section { id: "a", heading: "A", blocks }],
         commands: vec![text.to_owned()],
@@ -95,7 +96,7 @@ fn items_are_joined_as_in_a_sentence() {
         let mut page = Vec::new();
         let text = Text::list(items.iter().map(|item| Text::of(*item)).collect());
         let sections = vec![Section { id: "a", heading: "A", blocks: vec![Block::Paragraph(text)] }];
-        let document = Document { title: String::new(), facts: Vec::new(), sections, commands: Vec::new() };
+        let document = Document { title: String::new(), logo: None, facts: Vec::new(), sections, commands: Vec::new() };
         markdown::write(&document, &mut page).unwrap();
         String::from_utf8(page).unwrap().split("## A\n\n").nth(1).unwrap().lines().next().unwrap().to_owned()
     };

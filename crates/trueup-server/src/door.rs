@@ -1,6 +1,7 @@
 //! A path of its own that something else than the facade answers, to users who sign in with a key.
 
 use crate::body::Body;
+use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Request, header};
 use http_body_util::Full;
 use hyper::body::{Body as HttpBody, Bytes, Frame, SizeHint};
@@ -20,6 +21,13 @@ pub type DoorAnswer<'a> = Pin<Box<dyn Future<Output = http::Response<Body>> + Se
 pub trait Door: fmt::Debug + Send + Sync {
     /// Returns the path.
     fn path(&self) -> &str;
+
+    /// Returns the answer to a request without a key, such as a page that asks its user for one; `None` lets the server
+    /// refuse the request.
+    fn without_key(&self, request: &Parts) -> Option<http::Response<Body>> {
+        let _ = request;
+        None
+    }
 
     /// Answers a request of a user who has signed in. The future runs in the asynchronous runtime, so it must not
     /// block. It is dropped if the client disconnects, and so is the body of the answer.

@@ -1,13 +1,14 @@
 //! The names of endpoints in the log and in the metrics, which never contain what a client sent.
 
 /// The names of all endpoints.
-pub(crate) const ENDPOINTS: [&str; 11] = [
+pub(crate) const ENDPOINTS: [&str; 12] = [
     "access",
     "events",
     "benchmarks",
     "insights",
     "explorer",
     "mcp",
+    "report",
     "openapi",
     "health",
     "ready",
@@ -27,6 +28,7 @@ pub(crate) fn endpoint_name(path: &str) -> &'static str {
         ["", "metrics"] => "metrics",
         ["", "explore"] | ["", "explore", _] => "explorer",
         ["", "mcp"] => "mcp",
+        ["", "report"] => "report",
         ["", "openapi.json"] => "openapi",
         ["", "api"] => "access",
         ["", "api", _, "events"] => "events",

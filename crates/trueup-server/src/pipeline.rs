@@ -44,7 +44,7 @@ pub(crate) struct Pipeline {
     ids: RequestIds,
     facade: FacadeCaller,
     links: Option<SignInLinks>,
-    door: Option<Arc<dyn Door>>,
+    doors: Vec<Arc<dyn Door>>,
     /// Whether this is the listener of operators.
     is_for_operators: bool,
 }
@@ -60,12 +60,12 @@ impl Pipeline {
         slots: Arc<ConnectionSlots>,
         refreshes: RefreshReport,
         links: Option<SignInLinks>,
-        door: Option<Arc<dyn Door>>,
+        doors: Vec<Arc<dyn Door>>,
     ) -> Result<Self, prometheus::Error> {
         let queue = Arc::new(RequestQueue::new(settings.max_requests_at_once));
         let operations = Arc::new(Operations::new(Arc::clone(&service), Arc::clone(&queue), slots, refreshes)?);
         let facade = FacadeCaller::new(service, &settings, queue, operations);
-        Ok(Self { settings, ids: RequestIds::default(), facade, links, door, is_for_operators: false })
+        Ok(Self { settings, ids: RequestIds::default(), facade, links, doors, is_for_operators: false })
     }
 
     /// Creates the pipeline of the listener of operators, who ask about the same server.
@@ -75,7 +75,7 @@ impl Pipeline {
             ids: RequestIds::default(),
             facade: self.facade.clone(),
             links: None,
-            door: None,
+            doors: Vec::new(),
             is_for_operators: true,
         }
     }
@@ -122,7 +122,7 @@ impl Pipeline {
         let (path, headers) = (request.uri().path(), request.headers());
         let encoding = accept_encoding(headers);
         let is_get = matches!(*request.method(), Method::GET | Method::HEAD);
-        if let Some(door) = self.door.as_ref().filter(|door| door.path() == path) {
+        if let Some(door) = self.doors.iter().find(|door| door.path() == path) {
             let response = answer_at_door(&self.facade, &**door, request).await;
             return response.unwrap_or_else(|| HttpError::Internal.response(encoding.as_deref()));
         }
@@ -338,6 +338,11 @@ async fn try_facade(facade: &FacadeCaller, request: Request<Incoming>) -> Option
 /// Answers a request to the path of a door. Returns `None`, and logs the cause, if the service is at fault.
 async fn answer_at_door(facade: &FacadeCaller, door: &dyn Door, request: Request<Incoming>) -> Option<Response<Body>> {
     let (mut parts, body) = request.into_parts();
+    if !parts.headers.contains_key(header::AUTHORIZATION)
+        && let Some(answer) = door.without_key(&parts)
+    {
+        return Some(answer);
+    }
     let state = parts.extensions.get::<ConnectionState>().cloned();
     let enter = |stage| state.iter().for_each(|state| state.enter(stage));
     enter(RequestStage::Body);

@@ -66,7 +66,7 @@ pub struct Server {
     operators: Option<StdListener>,
     refreshes: RefreshReport,
     links: Option<SignInLinks>,
-    door: Option<Arc<dyn Door>>,
+    doors: Vec<Arc<dyn Door>>,
     service: Arc<Service>,
     settings: Settings,
     /// Ready once a signal has arrived; `None` until [`Server::hear_signals`].
@@ -91,7 +91,7 @@ impl Server {
             operators: None,
             refreshes,
             links: None,
-            door: None,
+            doors: Vec::new(),
             service,
             settings,
             signal: None,
@@ -139,10 +139,11 @@ impl Server {
         Self { links: Some(links), ..self }
     }
 
-    /// Also answers requests to the path of a door.
+    /// Also answers requests to the path of a door. Call it several times for several doors.
     #[must_use]
-    pub fn door(self, door: Arc<dyn Door>) -> Self {
-        Self { door: Some(door), ..self }
+    pub fn door(mut self, door: Arc<dyn Door>) -> Self {
+        self.doors.push(door);
+        self
     }
 
     /// Handles the signals of [`stop_signal`](crate::stop_signal) from the call on, before the server
@@ -179,11 +180,11 @@ impl Server {
     /// # Errors
     /// If the listener cannot be used in the server's runtime.
     pub fn run_until(self, signal: impl Future<Output = ()> + Send) -> io::Result<()> {
-        let Self { runtime, listener, operators, refreshes, links, door, service, settings, .. } = self;
+        let Self { runtime, listener, operators, refreshes, links, doors, service, settings, .. } = self;
         runtime.block_on(async {
             let requests = TcpListener::from_std(listener)?;
             let operators = operators.map(TcpListener::from_std).transpose()?;
-            serve(Listeners { requests, operators, refreshes, links, door }, service, settings, signal).await
+            serve(Listeners { requests, operators, refreshes, links, doors }, service, settings, signal).await
         })
     }
 }
@@ -206,13 +207,13 @@ pub struct Listeners {
     pub refreshes: RefreshReport,
     /// The links by which the page of the explorer may sign in, if there are any.
     pub links: Option<SignInLinks>,
-    /// What else answers a path of its own.
-    pub door: Option<Arc<dyn Door>>,
+    /// What else answers paths of its own.
+    pub doors: Vec<Arc<dyn Door>>,
 }
 
 impl From<TcpListener> for Listeners {
     fn from(requests: TcpListener) -> Self {
-        Self { requests, operators: None, refreshes: RefreshReport::default(), links: None, door: None }
+        Self { requests, operators: None, refreshes: RefreshReport::default(), links: None, doors: Vec::new() }
     }
 }
 
@@ -239,9 +240,9 @@ pub async fn serve(
     settings: Settings,
     shutdown: impl Future<Output = ()> + Send,
 ) -> io::Result<()> {
-    let Listeners { requests, operators, refreshes, links, door } = listeners.into();
+    let Listeners { requests, operators, refreshes, links, doors } = listeners.into();
     let slots = ConnectionSlots::new(&settings);
-    let pipeline = Pipeline::new(service, settings, Arc::clone(&slots), refreshes, links, door);
+    let pipeline = Pipeline::new(service, settings, Arc::clone(&slots), refreshes, links, doors);
     let pipeline = pipeline.map_err(io::Error::other)?;
     let pipeline = Arc::new(pipeline);
     let answered = answer_requests(requests, &slots, &pipeline, shutdown);

@@ -3,6 +3,7 @@
 mod jobs_file;
 
 use super::block_cache::BlockCacheArgs;
+use super::branding::BrandingArgs;
 use super::jobs_values::TomlAsOf;
 use super::{open_dataset, option_values};
 use crate::exit::Failure;
@@ -103,6 +104,9 @@ pub(crate) struct ReportCommand {
     threads: Option<NonZeroUsize>,
 
     #[command(flatten)]
+    branding: BrandingArgs,
+
+    #[command(flatten)]
     cache: BlockCacheArgs,
 }
 
@@ -137,7 +141,7 @@ impl ReportCommand {
             outputs.check(output)?;
         }
         let dataset = open_dataset(path, self.as_of)?;
-        let spec = ReportSpec::new(&self.accounts, days(month)?, self.through);
+        let spec = ReportSpec::new(&self.accounts, days(month)?, self.through).branded(self.branding.read()?);
         check(&spec, &dataset, "")?;
         let report = self.ask(&dataset, &spec)?;
         write(&report, format, self.output.as_deref(), &outputs)
@@ -148,13 +152,14 @@ impl ReportCommand {
         let dataset_path = file.dataset_path(path.parent().unwrap_or(Path::new("")));
         let dataset = open_dataset(&dataset_path, TomlAsOf::parse(file.as_of.as_ref())?)?;
         let outputs = Outputs::new(self.force).input(path).dataset(dataset_path);
+        let branding = self.branding.read()?;
         let jobs = self.check_jobs(path, into, &file, &dataset, &outputs)?;
         fs::create_dir_all(into).map_err(|error| Failure::path(into, &error))?;
         let step = Step::counted("reports", jobs.len() as u64);
-        for job in &jobs {
+        for job in jobs {
             step.rename(&job.name);
             let written = self
-                .ask(&dataset, &job.spec)
+                .ask(&dataset, &job.spec.branded(branding.clone()))
                 .and_then(|report| write(&report, job.format, Some(&into.join(&job.output)), &outputs));
             written.map_err(|failure| failure.context(&format!("report `{}`", job.name)))?;
             step.add(1);

@@ -1,9 +1,10 @@
-//! `trueup serve`: the service over HTTP, its log, its door for agents (`agents`), and its background threads
-//! ([`background`]).
+//! `trueup serve`: the service over HTTP, its log, its doors for agents (`agents`) and reports (`reports`), and its
+//! background threads ([`background`]).
 
 mod agents;
 pub(super) mod background;
 mod memory;
+mod reports;
 
 pub(super) use memory::memory_budget;
 
@@ -32,7 +33,7 @@ Examples:
   curl --compressed -H \"Authorization: $(cat anna.key)\" http://127.0.0.1:8080/api
 
 Ctrl-C, SIGTERM and SIGHUP stop the server after it has answered the requests that it is working on.
-Open /explore in a browser to ask questions with a key. With --mcp, agents ask at /mcp.
+Open /explore in a browser to ask questions with a key. With --mcp, agents ask at /mcp; with --reports, clients read /report?month=2026-05.
 GET /health reports that the server is running, GET /ready whether it should be sent requests; GET /openapi.json \
 describes the API.
 A new version of the dataset (ingested, rebuilt or restored) is served about a second later.
@@ -78,6 +79,9 @@ pub(crate) struct ServeCommand {
 
     #[command(flatten)]
     agents: agents::AgentArgs,
+
+    #[command(flatten)]
+    reports: reports::ReportArgs,
 
     /// Largest number of requests to work on at the same time; others wait. By default two per core, at most one per
     /// 8MiB of --memory, and at least 8
@@ -133,6 +137,7 @@ impl ServeCommand {
         let memory = memory_budget(self.memory);
         let service = self.service.builder(dataset, limits)?;
         let service = Arc::new(service.memory(memory).on_failure(trueup_server::log_failure).build());
+        let reports = self.reports.door(&service)?;
         let default_settings = Settings::default();
         let settings = Settings {
             explorer: !self.no_explorer,
@@ -155,6 +160,9 @@ impl ServeCommand {
         };
         let address = server.local_addr();
         if let Some(door) = self.agents.door(&service, address.ip()) {
+            server = server.door(door);
+        }
+        if let Some(door) = reports {
             server = server.door(door);
         }
         // Must precede the notice `listening on`, because whoever reads that notice may send a signal.

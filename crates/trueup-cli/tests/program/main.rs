@@ -28,6 +28,7 @@ mod progress;
 mod query;
 mod ranges;
 mod report;
+mod served_reports;
 mod service;
 mod service_memory;
 mod sorted;

@@ -516,3 +516,27 @@ fn targets_are_a_section_and_every_number_of_it_is_from_a_query() {
     let html = report(&workspace, &["--month", "2025-05", "--account", "a"]);
     assert!(!html.contains("Targets"), "{html}");
 }
+
+#[test]
+fn a_report_has_a_name_a_logo_and_a_comment() {
+    let workspace = small();
+    workspace.write("logo.svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"/>");
+    workspace.write("comment.md", "**Well done**, <b>all</b>.\n\n- one\n- *two*\n");
+    let branding = ["--month", "2025-04", "--from", "Us & Co", "--logo", "logo.svg", "--comment", "comment.md"];
+    let html = report(&workspace, &branding);
+    for part in [
+        "img-src data:\">",
+        "<img class=\"logo\" src=\"data:image/svg+xml;base64,PHN2Zy",
+        "<dt>From</dt><dd>Us &amp; Co</dd>",
+        "<h2 id=\"comment\">Comment</h2>\n<p><strong>Well done</strong>, &lt;b&gt;all&lt;/b&gt;.</p>\n<ul>\n<li>one</li>\n\
+         <li><em>two</em></li>\n</ul>",
+    ] {
+        assert!(html.contains(part), "{part}\n{html}");
+    }
+    check_numbers(&workspace, &html, "ds");
+    let text = report(&workspace, &[&branding[..], &["--format", "md"]].concat());
+    assert!(text.contains("- From: Us \\& Co\n") && text.contains("\n**Well done**, \\<b\\>all\\</b\\>.\n"), "{text}");
+    workspace.write("logo.svg", "no image");
+    let message = workspace.run(&[&["report", "ds"][..], &branding].concat()).failed(1);
+    assert_eq!(message, "error: `logo.svg`: expected a PNG, JPEG, GIF, WebP or SVG image\n");
+}

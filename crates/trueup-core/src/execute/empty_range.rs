@@ -1,7 +1,7 @@
 //! Finds the ranges of a query in which a dataset has nothing.
 
-use crate::Dataset;
 use crate::query::{DateRange, EventsQuery};
+use crate::{Dataset, Error, Execution, Value};
 use std::fmt;
 
 /// A range of a query in which the dataset has neither events nor spend. Its [`Display`](fmt::Display) says so in words
@@ -28,6 +28,27 @@ pub enum EmptyRange {
 }
 
 impl Dataset {
+    /// Returns the first and the last day on which some accounts have an event, or spend, clicks or impressions; `None`
+    /// if they have none.
+    ///
+    /// # Errors
+    /// As [`Dataset::run`].
+    pub fn days_of<K: Into<String>>(
+        &self,
+        accounts: impl IntoIterator<Item = K>,
+        execution: &Execution,
+    ) -> Result<Option<DateRange>, Error> {
+        let Some(all) = self.date_range() else { return Ok(None) };
+        let query = EventsQuery::new(["date", "eventCount", "clicks"], all.start, all.end).allow_long_total();
+        let answer = self.run(&query.accounts(accounts), execution.clone())?;
+        let day = |row: usize| match answer.value(row, "date") {
+            Some(Value::Text(text)) => text.parse().ok(),
+            _ => None,
+        };
+        let last = answer.len().checked_sub(1);
+        Ok(day(0).zip(last.and_then(day)).map(|(start, end)| DateRange { start, end }))
+    }
+
     /// Returns the ranges of a query in which this dataset has nothing, in any account: the range that is asked for,
     /// then the one of a [comparison](EventsQuery::compare).
     ///

@@ -1,0 +1,286 @@
+//! The door for reports at `/report`: the report of a month about the accounts that a key reaches, with the users, the
+//! scopes, the limits and the log of the service. A browser without a key gets a page that asks for one.
+
+use crate::command::branding::BrandingArgs;
+use crate::exit::Failure;
+use http::request::Parts;
+use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Bytes;
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::sync::Arc;
+use trueup::query::NamedRange;
+use trueup::service::{Service, ServiceError, SignedIn};
+use trueup::{Day, Error, Execution, Interrupt, Shown};
+use trueup_report::{Branding, Report, ReportError, ReportFormat, ReportSpec};
+use trueup_server::{Body, Door, DoorAnswer};
+use url::form_urlencoded;
+
+/// The page that asks for a key, and its script, which has a query of its own because a door has one path.
+const SIGN_IN_PAGE: &str = include_str!("reports/sign-in.html");
+const SIGN_IN_SCRIPT: &str = include_str!("reports/sign-in.js");
+const SCRIPT_QUERY: &str = "script";
+
+/// What a browser allows a report, and the page that asks for a key, whose policy the report that it shows inherits.
+const REPORT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
+                             form-action 'none'; frame-ancestors 'none'";
+const SIGN_IN_POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'unsafe-inline'; \
+                              img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// The most sub-ranges of a question of a report: the months of its trend.
+const SUB_RANGES: usize = 13;
+
+/// The options of the door for reports.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct ReportArgs {
+    /// Also answer /report?month=YYYY-MM with the report of a month about the accounts of a key, as HTML. Each report
+    /// is one request of the hour
+    #[arg(long, help_heading = "Reports")]
+    reports: bool,
+
+    /// Name of whom reports are from
+    #[arg(long, value_name = "NAME", help_heading = "Reports", requires = "reports")]
+    report_from: Option<String>,
+
+    /// Image above reports: a PNG, JPEG, GIF, WebP or SVG of at most 512 KiB
+    #[arg(long, value_name = "FILE", help_heading = "Reports", requires = "reports")]
+    report_logo: Option<PathBuf>,
+
+    /// File with a comment on all reports, as `--comment` of `trueup report`
+    #[arg(long, value_name = "FILE", help_heading = "Reports", requires = "reports")]
+    report_comment: Option<PathBuf>,
+}
+
+impl ReportArgs {
+    /// Returns the door of a service; `None` unless it is asked for.
+    pub(super) fn door(&self, service: &Arc<Service>) -> Result<Option<Arc<dyn Door>>, Failure> {
+        if !self.reports {
+            return Ok(None);
+        }
+        let branding = BrandingArgs {
+            from: self.report_from.clone(),
+            logo: self.report_logo.clone(),
+            comment: self.report_comment.clone(),
+        };
+        let reports = Arc::new(Reports { service: Arc::clone(service), branding: branding.read()? });
+        Ok(Some(Arc::new(ReportDoor(reports))))
+    }
+}
+
+/// The door for reports.
+#[derive(Debug)]
+struct ReportDoor(Arc<Reports>);
+
+#[derive(Debug)]
+struct Reports {
+    service: Arc<Service>,
+    branding: Branding,
+}
+
+/// Why a request has no report.
+struct Refused {
+    status: u16,
+    code: Cow<'static, str>,
+    message: String,
+}
+
+impl Refused {
+    fn new(status: u16, code: &'static str, message: impl Into<String>) -> Self {
+        Self { status, code: code.into(), message: message.into() }
+    }
+}
+
+impl From<ServiceError> for Refused {
+    fn from(error: ServiceError) -> Self {
+        trueup_server::log_failure(&error);
+        let code = error.code().unwrap_or("signed-out");
+        Self::new(error.status(), code, error.to_string())
+    }
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Interrupted(_) => Self::new(504, "timeout", "the report took too long; ask for fewer accounts"),
+            Error::NoRoom(_) => Self::new(503, "overloaded", "there is no memory for the report now; ask again"),
+            Error::Query(fault) => Self::new(400, "invalid-query", fault.to_string()),
+            other => {
+                tracing::error!(cause = %trueup::message_with_causes(&other), "a report could not be made");
+                Self::new(502, "upstream-failed", "the data cannot be read")
+            }
+        }
+    }
+}
+
+impl Door for ReportDoor {
+    fn path(&self) -> &str {
+        "/report"
+    }
+
+    fn without_key(&self, request: &Parts) -> Option<Response<Body>> {
+        let accepts_html =
+            request.headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).is_some_and(|accept| {
+                accept.split(',').any(|part| part.trim().to_ascii_lowercase().starts_with("text/html"))
+            });
+        match (request.method == Method::GET, request.uri.query()) {
+            (true, Some(SCRIPT_QUERY)) => {
+                Some(answer(StatusCode::OK, "text/javascript; charset=utf-8", SIGN_IN_POLICY, SIGN_IN_SCRIPT))
+            }
+            (true, _) if accepts_html => {
+                Some(answer(StatusCode::OK, "text/html; charset=utf-8", SIGN_IN_POLICY, SIGN_IN_PAGE))
+            }
+            _ => None,
+        }
+    }
+
+    fn answer(&self, caller: SignedIn, request: Request<Full<Bytes>>) -> DoorAnswer<'_> {
+        let reports = Arc::clone(&self.0);
+        let interrupt = CancelOnDrop(Interrupt::after(reports.service.limits().deadline));
+        let work = interrupt.0.clone();
+        Box::pin(async move {
+            let made = tokio::task::spawn_blocking(move || {
+                if request.method() != Method::GET {
+                    return Err(Refused::new(405, "method-not-allowed", "a report is asked for with GET"));
+                }
+                reports.make(&caller, request.uri().query().unwrap_or_default(), &work)
+            });
+            let made = made.await.unwrap_or_else(|_| Err(Refused::new(500, "internal-error", "the report failed")));
+            drop(interrupt);
+            match made {
+                Ok(html) => answer(StatusCode::OK, "text/html; charset=utf-8", REPORT_POLICY, html),
+                Err(Refused { status, code, message }) => {
+                    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+                    let body = serde_json::json!({ "error": message, "code": code }).to_string();
+                    answer(status, "application/json; charset=utf-8", REPORT_POLICY, body)
+                }
+            }
+        })
+    }
+}
+
+impl Reports {
+    /// Makes the report that a query string asks for.
+    fn make(&self, caller: &SignedIn, query: &str, interrupt: &Interrupt) -> Result<Vec<u8>, Refused> {
+        let service = &self.service;
+        service.count(caller)?;
+        let asked = Asked::read(query)?;
+        let (reach, dataset) = (&caller.reach, service.dataset());
+        let scope = match &asked.organization {
+            Some(segment) => reach
+                .resolve(segment)
+                .ok_or_else(|| ServiceError::InaccessibleOrganization { segment: segment.clone() })?,
+            None => reach.accounts().clone(),
+        };
+        let scope = match asked.accounts.as_slice() {
+            [] => scope,
+            keys => scope.narrow(keys.iter().map(String::as_str)).map_err(ServiceError::InaccessibleAccounts)?,
+        };
+        let limit = service.limits().account_intervals;
+        if scope.len().saturating_mul(SUB_RANGES) > limit {
+            let (accounts, sub_ranges) = (scope.len(), SUB_RANGES);
+            return Err(ServiceError::TooManyIntervals { accounts, sub_ranges, limit }.into());
+        }
+        // The directory may have accounts that have no data yet.
+        let mut keys: Vec<String> = scope.accounts().map(str::to_owned).collect();
+        let missing: Vec<String> =
+            dataset.missing_accounts(&keys).map_err(Error::from)?.into_iter().map(str::to_owned).collect();
+        keys.retain(|key| !missing.contains(key));
+        if keys.is_empty() {
+            return Err(Refused::new(404, "no-data", "these accounts have neither events nor spend"));
+        }
+        let budget = service.memory_budget().map(|budget| budget.for_user(caller.user()));
+        let memory = budget.map(|budget| budget.reserve(0)).transpose().map_err(Error::from)?;
+        let execution = Execution {
+            memory: memory.map(Arc::new),
+            max_rows: Some(service.limits().rows),
+            interrupt: interrupt.clone(),
+            ..Execution::default()
+        };
+        let reach = reach.accounts().accounts().map(str::to_owned).collect();
+        let month = asked.month.days(Day::MIN).map_err(|fault| invalid("month", fault.to_string()))?;
+        let spec = ReportSpec::new(&keys, month, asked.through)
+            .for_reader(reach, service.privacy())
+            .branded(self.branding.clone());
+        let report = Report::ask(&dataset, &spec, &execution, || ()).map_err(|error| match error {
+            ReportError::Engine(error) => Refused::from(error),
+            other => invalid("month", other.to_string()),
+        })?;
+        let mut html = Vec::new();
+        match report.write(ReportFormat::Html, &mut html) {
+            Ok(()) => Ok(html),
+            Err(error) => Err(Refused::new(500, "internal-error", error.to_string())),
+        }
+    }
+}
+
+/// What a query string asks for.
+struct Asked {
+    month: NamedRange,
+    through: Option<Day>,
+    organization: Option<String>,
+    accounts: Vec<String>,
+}
+
+impl Asked {
+    fn read(query: &str) -> Result<Self, Refused> {
+        let (mut month, mut through, mut organization, mut accounts) = (None, None, None, Vec::new());
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            match &*name {
+                "month" => {
+                    month = Some(NamedRange::month(&value).map_err(|fault| invalid("month", fault.to_string()))?)
+                }
+                "through" => {
+                    through = Some(value.parse::<Day>().map_err(|fault| invalid("through", fault.to_string()))?)
+                }
+                "organization" => organization = Some(value.into_owned()),
+                "account" => accounts.push(value.into_owned()),
+                "accounts" => accounts.extend(value.split(',').map(|key| key.trim().to_owned())),
+                other => {
+                    let message = format!(
+                        "expected `month`, `through`, `organization`, `account` or `accounts`, but found `{}`",
+                        Shown(other)
+                    );
+                    return Err(Refused::new(400, "invalid-query", message));
+                }
+            }
+        }
+        accounts.retain(|key| !key.is_empty());
+        let month = month.ok_or_else(|| invalid("month", "is missing; give a month such as `2026-05`".to_owned()))?;
+        Ok(Self { month, through, organization, accounts })
+    }
+}
+
+fn invalid(parameter: &str, fault: String) -> Refused {
+    Refused::new(400, "invalid-query", format!("`{parameter}`: {fault}"))
+}
+
+fn answer(
+    status: StatusCode,
+    content_type: &'static str,
+    policy: &'static str,
+    body: impl Into<Bytes>,
+) -> Response<Body> {
+    let mut response = Response::new(Full::new(body.into()).map_err(|never| match never {}).boxed_unsync());
+    *response.status_mut() = status;
+    let headers = [
+        (header::CONTENT_TYPE, content_type),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::CONTENT_SECURITY_POLICY, policy),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ];
+    let headers = headers.map(|(name, value)| (name, HeaderValue::from_static(value)));
+    response.headers_mut().extend(headers);
+    response
+}
+
+/// Cancels a report whose client is gone. Has no effect on a report that is made.
+struct CancelOnDrop(Interrupt);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
