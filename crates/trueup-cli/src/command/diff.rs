@@ -36,6 +36,7 @@ Examples:
     mut_arg("compare", |arg| arg.hide(true)),
     mut_arg("sort", |arg| arg.hide(true)),
     mut_arg("limit", |arg| arg.hide(true)),
+    mut_arg("targets", |arg| arg.hide(true)),
     mut_arg("totals", |arg| arg.help(TOTALS_HELP).long_help(None)),
 )]
 pub(crate) struct DiffCommand {

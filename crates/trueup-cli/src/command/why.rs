@@ -48,6 +48,7 @@ Examples:
         "Write the lines to this file instead of stdout. The file appears once it is complete, and must not exist yet"
     )),
     mut_arg("compare", |arg| arg.hide(true)),
+    mut_arg("targets", |arg| arg.hide(true)),
     mut_arg("totals", |arg| arg.hide(true)),
 )]
 pub(crate) struct WhyCommand {

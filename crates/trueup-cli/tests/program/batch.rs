@@ -144,7 +144,7 @@ name = "CHANNELS"
 name = "../up"
 
 [[query]]
-output = "x.xlsx"
+output = "x.ods"
 
 [[query]]
 fields = "leads"
@@ -167,7 +167,7 @@ interval = "year"
         "query `what`: expected at least one metric",
         "query `CHANNELS`: `CHANNELS.csv` is written by query `channels` too",
         "query `../up`: expected the name of a file",
-        "query `x.xlsx`: expected a file that ends in",
+        "query `x.ods`: expected a file that ends in",
         "query 14: the key `name` is missing",
         "query `kind`: expected a format (`table`, `json`",
         "query `often`: `interval`: expected an interval",

@@ -145,6 +145,7 @@ fn inspect_prints_json() {
                 "events": {"rows": 5, "files": 1, "bytes": 1},
                 "insights": {"rows": 0, "files": 0, "bytes": 0},
                 "spend": {"rows": 1, "files": 1, "bytes": 1},
+                "targets": {"rows": 0, "files": 0, "bytes": 0},
             },
             "eventRowGroups": 1,
             "accounts": [{"key": "acme", "name": "Acme Plumbing"}, {"key": "beta", "name": null}],
