@@ -12,6 +12,7 @@ use trueup_core::definitions::Definitions;
 use trueup_core::query::{CohortWindow, EventsQuery, Filter, Interval};
 use trueup_core::{Error, Execution, Interrupt, QueryError, ResultTable, Value};
 use trueup_testkit::exhaustive::cases;
+use trueup_testkit::oracle::nearest_quotient;
 
 fn compared(
     dataset: &Dataset,
@@ -25,19 +26,6 @@ fn compared(
     comparison.finish(answer, &data, reach, privacy, &Interrupt::default())
 }
 
-/// Returns a quotient as the closest double, from its decimal digits.
-fn double(numerator: i128, denominator: i128) -> f64 {
-    let sign = if (numerator < 0) == (denominator < 0) { "" } else { "-" };
-    let (numerator, denominator) = (numerator.abs(), denominator.abs());
-    let (mut digits, mut rest) = (format!("{}.", numerator / denominator), numerator % denominator);
-    for _ in 0..80 {
-        digits.push_str(&(rest * 10 / denominator).to_string());
-        rest = rest * 10 % denominator;
-    }
-    let more = if rest == 0 { "0" } else { "1" };
-    format!("{sign}{digits}{more}").parse::<f64>().unwrap() + 0.0
-}
-
 /// Returns the benchmark, the difference and the ratio of a value, given its numerator and denominator.
 fn columns((numerator, denominator): (i128, i128), benchmark: Option<f64>) -> [Option<f64>; 3] {
     let Some(benchmark) = benchmark else { return [None; 3] };
@@ -49,8 +37,8 @@ fn columns((numerator, denominator): (i128, i128), benchmark: Option<f64>) -> [O
     let above: i128 = format!("{whole}{fraction}").parse().unwrap();
     let below = 10_i128.pow(u32::try_from(fraction.len()).unwrap());
     let difference = numerator * below - above * denominator;
-    let ratio = (above != 0).then(|| double(difference, above * denominator));
-    [Some(benchmark), Some(double(difference, denominator * below)), ratio]
+    let ratio = (above != 0).then(|| nearest_quotient(difference, above * denominator));
+    [Some(benchmark), Some(nearest_quotient(difference, denominator * below)), ratio]
 }
 
 /// Returns the columns of each row that the oracle computes, with the texts of the row.

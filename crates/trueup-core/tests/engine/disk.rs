@@ -15,6 +15,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
+use tempfile::TempDir;
 use trueup_core::dataset::manifest::{DataFile, Manifest, VECTORS_FOLDER, checksum};
 use trueup_core::dataset::{BlockHasher, DeletionVector, Verification, encode_vectors, manifest_file};
 use trueup_core::files::Files;
@@ -25,6 +26,25 @@ use trueup_ingest::Ingest;
 use trueup_testkit::cases::{account_batches, case, event_batches, spend_batches};
 use trueup_testkit::exhaustive::cases;
 use trueup_testkit::oracle::{SpendRow, Tables};
+
+/// The settings of [`demo`].
+pub(crate) fn demo_settings() -> Settings {
+    Settings::scale(12_000, 6)
+}
+
+/// Makes a dataset of a few row groups.
+pub(crate) fn demo() -> TempDir {
+    let generator = Generator::new(demo_settings()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    let rows: Vec<_> = generator.events().map(Result::unwrap).collect();
+    write(&file("events.parquet"), &arrow_select::concat::concat_batches(&rows[0].schema(), &rows).unwrap(), 4_096);
+    let rows: Vec<_> = generator.spend().map(Result::unwrap).collect();
+    write(&file("spend.parquet"), &arrow_select::concat::concat_batches(&rows[0].schema(), &rows).unwrap(), 4_096);
+    let ingest = Ingest::into(file("dataset")).events(file("events.parquet")).spend(file("spend.parquet"));
+    ingest.row_group_rows(2_048).file_rows(6_000).run().unwrap();
+    folder
+}
 
 /// How tables are written to files, and how the files are ingested.
 #[derive(Clone, Debug)]

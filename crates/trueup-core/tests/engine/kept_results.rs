@@ -2,7 +2,7 @@
 //! dataset that has just been opened.
 
 use crate::comparison::{engine_earlier, has_days};
-use crate::disk::{ingest_settings, on_disk, supersede, with_distinct_events, write};
+use crate::disk::{demo, demo_settings, ingest_settings, on_disk, supersede, with_distinct_events, write};
 use crate::run::{Refused, ask, dataset, requested_of};
 use arrow_array::RecordBatch;
 use proptest::prelude::*;
@@ -10,12 +10,11 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
-use tempfile::TempDir;
 use trueup_core::dataset::{Dataset, ResultCacheCounts, Tables as CanonicalTables};
 use trueup_core::definitions::Definitions;
 use trueup_core::query::{Attribution, CohortWindow, EventsQuery, Filter, Interval, SortKey, WhyQuery};
 use trueup_core::{Day, Execution, MemoryBudget, ResultTable, Value};
-use trueup_demo::{Generator, Settings};
+use trueup_demo::Generator;
 use trueup_ingest::Ingest;
 use trueup_testkit::cases::{
     account_batches, case, cohort_case, definitions_case, duration_case, event_batches, spend_batches,
@@ -212,20 +211,6 @@ proptest! {
     }
 }
 
-/// Makes a dataset of a few row groups.
-fn demo() -> TempDir {
-    let generator = Generator::new(Settings::scale(12_000, 6)).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let file = |name: &str| folder.path().join(name);
-    let rows: Vec<_> = generator.events().map(Result::unwrap).collect();
-    write(&file("events.parquet"), &arrow_select::concat::concat_batches(&rows[0].schema(), &rows).unwrap(), 4_096);
-    let rows: Vec<_> = generator.spend().map(Result::unwrap).collect();
-    write(&file("spend.parquet"), &arrow_select::concat::concat_batches(&rows[0].schema(), &rows).unwrap(), 4_096);
-    let ingest = Ingest::into(file("dataset")).events(file("events.parquet")).spend(file("spend.parquet"));
-    ingest.row_group_rows(2_048).file_rows(6_000).run().unwrap();
-    folder
-}
-
 /// Returns a query of all days of a dataset.
 fn query(dataset: &Dataset, fields: &[&str]) -> EventsQuery {
     let days = dataset.date_range().unwrap();
@@ -256,7 +241,7 @@ fn after_an_update_only_rows_that_differ_are_read() {
         dataset.query(query).unwrap();
     }
     assert_eq!(counts(&dataset), [0, 0, 5]);
-    let rows = Generator::new(Settings::scale(12_000, 6)).unwrap().events().next().unwrap().unwrap();
+    let rows = Generator::new(demo_settings()).unwrap().events().next().unwrap().unwrap();
     for update in 1..=3_u64 {
         // The events lead to customers in several row groups, whose histories are written to a new file.
         let from = usize::try_from(update).unwrap() * 1_000;

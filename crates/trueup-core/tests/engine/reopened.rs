@@ -1,18 +1,17 @@
 //! Checks that a reopened dataset answers as one that was opened, that it reads nothing again that both versions have,
 //! and that versions share the memory of columns.
 
-use crate::disk::{ingest_settings, on_disk, supersede, with_distinct_events, write};
+use crate::disk::{demo, demo_settings, ingest_settings, on_disk, supersede, with_distinct_events, write};
 use crate::run::{requested, run};
 use proptest::prelude::*;
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::thread;
-use tempfile::TempDir;
 use trueup_core::dataset::{Tables, manifest_file};
 use trueup_core::query::EventsQuery;
 use trueup_core::{Dataset, Error, Execution, MemoryBudget, ResultTable};
-use trueup_demo::{Generator, Settings};
+use trueup_demo::Generator;
 use trueup_ingest::Ingest;
 use trueup_testkit::cases::case;
 use trueup_testkit::exhaustive::cases;
@@ -90,24 +89,6 @@ proptest! {
     }
 }
 
-fn settings() -> Settings {
-    Settings::scale(12_000, 6)
-}
-
-/// Makes a dataset of a few row groups.
-fn demo() -> TempDir {
-    let generator = Generator::new(settings()).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let file = |name: &str| folder.path().join(name);
-    let rows: Vec<_> = generator.events().map(Result::unwrap).collect();
-    write(&file("events.parquet"), &arrow_select::concat::concat_batches(&rows[0].schema(), &rows).unwrap(), 4_096);
-    let rows: Vec<_> = generator.spend().map(Result::unwrap).collect();
-    write(&file("spend.parquet"), &arrow_select::concat::concat_batches(&rows[0].schema(), &rows).unwrap(), 4_096);
-    let ingest = Ingest::into(file("dataset")).events(file("events.parquet")).spend(file("spend.parquet"));
-    ingest.row_group_rows(2_048).file_rows(6_000).run().unwrap();
-    folder
-}
-
 /// Queries all rows of a dataset.
 fn ask(dataset: &Dataset) -> ResultTable {
     try_ask(dataset).unwrap()
@@ -151,7 +132,7 @@ fn a_first_query_after_an_update_reads_no_file_that_both_versions_have() {
 
 /// Ingests the first `events` events of the demo again, so that the histories of their customers are in a new file.
 fn ingest_again(folder: &Path, events: usize) {
-    let rows = Generator::new(settings()).unwrap().events().next().unwrap().unwrap();
+    let rows = Generator::new(demo_settings()).unwrap().events().next().unwrap().unwrap();
     write(&folder.join("again.parquet"), &rows.slice(0, events), 4_096);
     Ingest::into(folder.join("dataset")).events(folder.join("again.parquet")).run().unwrap();
 }

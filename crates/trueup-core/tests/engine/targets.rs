@@ -11,7 +11,7 @@ use trueup_core::targets::TargetComparison;
 use trueup_core::{Error, Execution, QueryError, ResultTable, Value};
 use trueup_testkit::cases::{account_batches, event_batches, spend_batches, tables};
 use trueup_testkit::exhaustive::cases;
-use trueup_testkit::oracle::{AccountRow, EventRow, SpendRow, Tables};
+use trueup_testkit::oracle::{AccountRow, EventRow, SpendRow, Tables, nearest_quotient};
 
 /// Account, month, metric and channel of a target; an empty channel is all of them.
 type Key = (String, String, String, String);
@@ -41,19 +41,6 @@ fn of_tables(tables: &Tables, targets: &BTreeMap<Key, i64>) -> Dataset {
 
 fn run(dataset: &Dataset, query: &EventsQuery) -> Result<ResultTable, Error> {
     TargetComparison::new(query, dataset)?.run(dataset, &Execution::default())
-}
-
-/// Returns a quotient as the closest double, from its decimal digits.
-fn double(numerator: i128, denominator: i128) -> f64 {
-    let sign = if (numerator < 0) == (denominator < 0) { "" } else { "-" };
-    let (numerator, denominator) = (numerator.abs(), denominator.abs());
-    let (mut digits, mut rest) = (format!("{}.", numerator / denominator), numerator % denominator);
-    for _ in 0..80 {
-        digits.push_str(&(rest * 10 / denominator).to_string());
-        rest = rest * 10 % denominator;
-    }
-    let more = if rest == 0 { "0" } else { "1" };
-    format!("{sign}{digits}{more}").parse::<f64>().unwrap() + 0.0
 }
 
 /// A multiple of the days of every month.
@@ -211,10 +198,10 @@ proptest! {
                 };
                 let pace = target
                     .filter(|target| target.0 != 0 && value.1 != 0)
-                    .map(|target| double(value.0 * target.1, value.1 * target.0));
+                    .map(|target| nearest_quotient(value.0 * target.1, value.1 * target.0));
                 let number = |number: Option<f64>| number.map_or(Value::Null, Value::Number);
                 let column = |part: &str| table.value(row, &format!("{metric}{part}")).unwrap();
-                let target = number(target.map(|(above, below)| double(above, below)));
+                let target = number(target.map(|(above, below)| nearest_quotient(above, below)));
                 prop_assert_eq!(column(".target"), target, "{} in row {} of {:?}", metric, row, request);
                 prop_assert_eq!(column(".pace"), number(pace), "{} in row {} of {:?}", metric, row, request);
             }

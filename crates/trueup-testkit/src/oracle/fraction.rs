@@ -13,6 +13,12 @@ pub(super) struct Fraction {
     denominator: BigInt,
 }
 
+/// Returns the double nearest to a quotient, given a denominator that is not 0.
+#[must_use]
+pub fn nearest_quotient(numerator: i128, denominator: i128) -> f64 {
+    Fraction::new(numerator.into(), denominator.into()).double()
+}
+
 impl Fraction {
     /// Returns a fraction, given a denominator that is not 0.
     pub(super) fn new(numerator: BigInt, denominator: BigInt) -> Self {
