@@ -8,7 +8,7 @@
 //! | `sort` | sorts the groups as the query asks |
 //! | `exact_values` | holds the exact values that a comparison computes with |
 //! | `comparison` | makes one table of two ranges: joins them (`join`), computes what changed (`effects`, `exact`) |
-//! | `sort_columns` | sorts the rows of a comparison with benchmarks or targets, whose columns are finished |
+//! | `finished` | sorts the rows of a comparison with benchmarks or targets, whose columns are finished |
 //! | `difference` | compares two answers row by row |
 //! | `table` | holds the result |
 //! | `arrow`, `parquet`, `polars` | convert it |
@@ -19,6 +19,7 @@ mod difference;
 mod effects;
 mod exact;
 mod exact_values;
+mod finished;
 mod join;
 mod measures;
 mod order;
@@ -28,7 +29,6 @@ mod percentiles;
 mod polars;
 mod prefix_keys;
 mod sort;
-mod sort_columns;
 mod sorted_dictionary;
 mod table;
 #[cfg(test)]
@@ -39,9 +39,9 @@ pub(crate) use comparison::{RangeGroups, bytes_to_compare, compare};
 pub use difference::NotComparable;
 pub(crate) use exact::nearest_quotient;
 pub(crate) use exact_values::exact_fraction;
+pub(crate) use finished::check_columns;
 pub(crate) use measures::SumFormula;
 pub use parquet::ParquetProgress;
-pub(crate) use sort_columns::sort_columns;
 pub use table::{Column, ExtraMemory, Ratios, ResultTable, Row, StringColumn, Value, Values};
 
 use crate::aggregate::{GroupSlot, PartialResult};

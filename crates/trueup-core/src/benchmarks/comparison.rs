@@ -7,7 +7,7 @@ use super::{
 };
 use crate::dataset::Dataset;
 use crate::error::{Error, QueryError};
-use crate::finish::{Column, ResultTable, StringColumn, Values, nearest_quotient, sort_columns};
+use crate::finish::{Column, ResultTable, StringColumn, Values, check_columns, nearest_quotient};
 use crate::query::{AccountFilter, Attribution, DateRange, EventsQuery, Filter, Interval, Operand, Predicate, SortKey};
 use crate::{Day, Execution, Interrupt, Shown};
 use num_bigint::BigInt;
@@ -180,13 +180,7 @@ impl BenchmarkComparison {
         let selection = filters(query)?
             .into_iter()
             .fold(selection, |selection, (dimension, text)| selection.filter(dimension, text));
-        let columns = columns(&fields);
-        if let Some(name) = names().find(|name| columns.iter().filter(|column| column == name).count() > 1) {
-            return Err(QueryError::ReservedComparisonField { name: name.clone() });
-        }
-        if let Some(key) = query.sort.iter().find(|key| !columns.contains(&key.field)) {
-            return Err(QueryError::UnknownSortColumn { name: key.field.clone(), columns });
-        }
+        check_columns(names(), columns(&fields), &query.sort)?;
         let amounts = metrics.iter().map(|metric| metric.ratio());
         let amounts = amounts.flat_map(|ratio| ratio.numerator.iter().chain(ratio.denominator));
         let with_amounts = names().cloned().chain(amounts.map(|amount| amount.name().to_owned())).collect();
@@ -268,22 +262,14 @@ impl BenchmarkComparison {
             benchmarks.of_segments(&answer, &self.scope, interrupt)?
         };
         let columns = self.columns(&answer, of_rows, interrupt)?;
-        let place = |key: &SortKey| columns.iter().position(|column| column.name == key.field);
-        let keys: Vec<_> = self.sort.iter().filter_map(|key| Some((place(key)?, key.is_descending))).collect();
-        let columns = sort_columns(columns, &keys, self.limit, interrupt)?;
         let totals = answer.totals.take().map(|totals| {
             let of_all = BenchmarkSelection::new(self.selection.metrics().iter().copied(), []);
             let filters = self.selection.filters().iter();
             let of_all = filters.fold(of_all, |all, (dimension, text)| all.filter(*dimension, text));
             let benchmarks = Benchmarks { selection: &of_all, ..benchmarks };
-            let columns = self.columns(&totals, benchmarks.of_segments(&totals, &self.scope, interrupt)?, interrupt)?;
-            Ok::<_, Error>(Box::new(ResultTable::from_columns(columns)))
+            self.columns(&totals, benchmarks.of_segments(&totals, &self.scope, interrupt)?, interrupt)
         });
-        let rows = ResultTable::from_columns(columns);
-        let mut finished =
-            ResultTable { columns: rows.columns, rows: rows.rows, totals: totals.transpose()?, ..answer };
-        finished.memory.set(finished.bytes())?;
-        Ok(finished)
+        answer.with_finished(columns, totals.transpose()?, (&self.sort, self.limit), interrupt)
     }
 
     /// Returns the columns of the comparison, given the benchmarks of each metric by row.

@@ -8,7 +8,7 @@ use super::selection::Selection;
 use crate::dataset::Dataset;
 use crate::dictionary::{self, Additivity, Formula};
 use crate::error::{Error, QueryError};
-use crate::finish::{Column, ResultTable, Values, exact_fraction, nearest_quotient, sort_columns};
+use crate::finish::{Column, ResultTable, Values, check_columns, exact_fraction, nearest_quotient};
 use crate::model::Targets;
 use crate::plan::MetricRef;
 use crate::query::{AccountFilter, DateRange, EventsQuery, SortKey};
@@ -153,13 +153,7 @@ impl TargetComparison {
         }
         let mut columns = query.day_columns();
         columns.extend(column_names(&fields));
-        if let Some(field) = fields.iter().find(|field| columns.iter().filter(|name| **name == field.name).count() > 1)
-        {
-            return Err(QueryError::ReservedComparisonField { name: field.name.clone() }.into());
-        }
-        if let Some(key) = query.sort.iter().find(|key| !columns.contains(&key.field)) {
-            return Err(QueryError::UnknownSortColumn { name: key.field.clone(), columns }.into());
-        }
+        check_columns(fields.iter().map(|field| &field.name), columns, &query.sort)?;
         let selection = Selection::new(&query);
         let keys: BTreeSet<String> = match &query.accounts {
             AccountFilter::Only(keys) => keys.clone(),
@@ -217,20 +211,14 @@ impl TargetComparison {
         answer.memory.set(2 * (answer.bytes() + added))?;
         let mut notes = Vec::new();
         let columns = self.columns(&answer, &self.selection, &mut notes, interrupt)?;
-        let place = |key: &SortKey| columns.iter().position(|column| column.name == key.field);
-        let keys: Vec<_> = self.sort.iter().filter_map(|key| Some((place(key)?, key.is_descending))).collect();
-        let columns = sort_columns(columns, &keys, self.limit, interrupt)?;
         let totals = answer.totals.take().map(|totals| {
             let mut of_totals = Vec::new();
             let columns = self.columns(&totals, &self.selection.of_totals(), &mut of_totals, interrupt)?;
             notes.extend(of_totals.into_iter().map(|note| format!("in the totals, {note}")));
-            Ok::<_, Error>(Box::new(ResultTable::from_columns(columns)))
+            Ok::<_, Error>(columns)
         });
-        let rows = ResultTable::from_columns(columns);
         let totals = totals.transpose()?;
-        let mut finished = ResultTable { columns: rows.columns, rows: rows.rows, totals, notes, ..answer };
-        finished.memory.set(finished.bytes())?;
-        Ok(finished)
+        ResultTable { notes, ..answer }.with_finished(columns, totals, (&self.sort, self.limit), interrupt)
     }
 
     /// Returns the columns of the answer with those of targets, and adds why some are null to the notes.
