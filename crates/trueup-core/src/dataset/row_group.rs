@@ -37,7 +37,7 @@ struct StoredRowGroup {
     decoded: Arc<DecodedRowGroup>,
     /// What the version leaves out of the decoded columns; `None` if nothing.
     view: Option<LeftRowsView>,
-    /// The rows that the version has left, once somebody has asked; `None` if all are.
+    /// The rows that the version has left; `None` if all are. Empty before they are needed.
     left: OnceLock<Option<Arc<LiveRows>>>,
 }
 
@@ -171,18 +171,27 @@ impl<T> RowGroup<T> {
         self.stored().map(|row_group| row_group.decoded.key)
     }
 
+    /// Returns the number of the file in this process, and that of the row group in the file: what every version knows
+    /// the row group by.
+    pub(crate) fn id(&self) -> (u64, usize) {
+        match &self.columns {
+            Columns::Memory(id, _) => (*id, 0),
+            Columns::Stored(StoredRowGroup { file, decoded, .. }) => (file.id(), decoded.number),
+        }
+    }
+
     /// Returns the rows that the version has left. They can be [read](RowGroupRows::vanished) although no version has
     /// the row group any more, if its file has at most `most_file_rows` rows. The memory of such files is not counted.
     pub(crate) fn left_rows(&self, most_file_rows: u64) -> RowGroupRows {
         match &self.columns {
-            Columns::Memory(id, _) => RowGroupRows {
-                row_group: (*id, 0),
+            Columns::Memory(..) => RowGroupRows {
+                row_group: self.id(),
                 all: usize::try_from(self.entry.rows).unwrap_or(usize::MAX),
                 left: None,
                 decoded: None,
             },
             Columns::Stored(StoredRowGroup { file, decoded, left, .. }) => RowGroupRows {
-                row_group: (file.id(), decoded.number),
+                row_group: self.id(),
                 all: file.rows(decoded.number),
                 left: left.get_or_init(|| file.live_rows(decoded.number).map(Arc::new)).clone(),
                 decoded: (file.all_rows() <= most_file_rows).then(|| decoded.clone()),

@@ -132,7 +132,7 @@ impl Change {
         let mut change = Self::default();
         // A row group that the query does not read has no rows that matter, except for superseded ones.
         for row_group in dataset.events() {
-            if let Some(before) = vanished.remove(&row_group.left_rows(0).row_group()) {
+            if let Some(before) = vanished.remove(&row_group.id()) {
                 change.superseded.extend(row_group.superseded_since(before)?);
             }
         }
@@ -149,7 +149,7 @@ impl Change {
         let (mut changed, mut all) = (change.superseded.iter().map(SupersededRows::count).sum::<u64>(), 0);
         for at in 0..row_groups.len() {
             let (number, row_group) = row_groups.get(at)?;
-            let id = row_group.left_rows(0).row_group();
+            let id = row_group.id();
             let is_kept = if at < selected_events {
                 let is_kept = events.contains_key(&id);
                 all += row_group.rows();

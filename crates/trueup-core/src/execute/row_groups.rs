@@ -195,6 +195,14 @@ impl<'a> AnyRowGroup<'a> {
         }
     }
 
+    /// Returns what every version knows the row group by.
+    pub(super) fn id(&self) -> (u64, usize) {
+        match self {
+            Self::Events(row_group) => row_group.id(),
+            Self::Spend(row_group) => row_group.id(),
+        }
+    }
+
     /// Returns the rows that the version has left; see [`RowGroup::left_rows`].
     pub(super) fn left_rows(&self, most_file_rows: u64) -> RowGroupRows {
         match self {
