@@ -1,4 +1,4 @@
-//! What whoever makes a report puts on it: a name, a logo and a comment.
+//! The name, the logo and the comment that a report gets.
 
 use crate::document::{Block, Section, Span, Text};
 use base64::Engine as _;

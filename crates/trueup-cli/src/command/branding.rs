@@ -1,4 +1,4 @@
-//! The options that say what whoever makes a report puts on it.
+//! The options for the name, the logo and the comment of a report.
 
 use crate::exit::Failure;
 use std::fs;

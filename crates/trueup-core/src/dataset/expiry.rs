@@ -127,8 +127,7 @@ impl Expiry {
         if self.expired.is_empty() {
             return Ok(self);
         }
-        // If one of them expires meanwhile, the record has more files than it needs. Whoever finds it keeps what a
-        // version names.
+        // If one of them expires meanwhile, the record has more files than it needs. A file that a version names stays.
         let (kept, _) = named(dir, &self.kept)?;
         let mut expired = HashMap::new();
         for version in &self.expired {

@@ -21,7 +21,7 @@ pub(crate) struct AggregatedQuery {
 
 impl AggregatedQuery {
     pub(crate) fn new(query: &EventsQuery, last_day: Day, keeps_having: bool) -> Self {
-        // Each field is named, so that a new one is compared unless somebody decides that it need not be.
+        // Each field is named, so that a new one does not compile before it is compared or left out here.
         let EventsQuery {
             fields,
             range,
