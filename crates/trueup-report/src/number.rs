@@ -165,11 +165,14 @@ fn push(out: &mut String, value: impl std::fmt::Display) {
     let _ = write!(out, "{value}");
 }
 
-/// Separates groups of three digits by commas.
+/// Separates groups of three digits before the decimal point by commas, as in `-1,234.5678`.
 #[must_use]
-pub fn grouped(digits: &str) -> String {
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    push_groups(&mut text, digits);
+pub fn grouped(number: &str) -> String {
+    let start = usize::from(number.starts_with('-'));
+    let end = number.find('.').unwrap_or(number.len());
+    let mut text = number[..start].to_owned();
+    push_groups(&mut text, &number[start..end]);
+    text.push_str(&number[end..]);
     text
 }
 
@@ -184,6 +187,19 @@ pub fn counted(count: u64, thing: &str) -> String {
 mod tests {
     use super::*;
     use trueup::Values;
+
+    #[test]
+    fn digits_are_grouped_before_the_point_alone() {
+        for (number, shown) in [
+            ("999", "999"),
+            ("-100000", "-100,000"),
+            ("936281677.29", "936,281,677.29"),
+            ("-1234.567891", "-1,234.567891"),
+            ("12.3456", "12.3456"),
+        ] {
+            assert_eq!(grouped(number), shown);
+        }
+    }
 
     #[test]
     fn numbers_are_formatted_for_people() {
