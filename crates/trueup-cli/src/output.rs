@@ -40,6 +40,9 @@ pub(crate) enum Format {
     Arrow,
     /// An XLSX sheet with number formats and a frozen header, for spreadsheets.
     Xlsx,
+    /// CSV below a line with the time zone of its times; only `trueup diff` makes such rows.
+    #[value(skip)]
+    GoogleAdsAdjustments,
 }
 
 /// Each ending of files with its format, the usual one first. One that an ingest reads means the same format there.
@@ -139,6 +142,9 @@ pub(crate) fn write(
         Format::Parquet => write_parquet(answer, &mut *out).map_err(Failure::fault),
         Format::Arrow => write_arrow(answer, &mut *out).map_err(Failure::fault),
         Format::Xlsx => xlsx::write(answer, out),
+        Format::GoogleAdsAdjustments => writeln!(out, "Parameters:TimeZone=+0000")
+            .and_then(|()| trueup::csv::write_rows(answer, out))
+            .map_err(Failure::fault),
     };
     out.finish(written)
 }
@@ -213,14 +219,12 @@ impl ResultTableBuilder {
         self
     }
 
+    pub(crate) fn build(self) -> ResultTable {
+        ResultTable::from_columns(self.columns)
+    }
+
     /// Writes the table to stdout.
     pub(crate) fn write(self, format: Format) -> Result<(), Failure> {
-        write(
-            &ResultTable::from_columns(self.columns),
-            format,
-            TerminalRows::All,
-            Narrowing::default(),
-            &mut OutputWriter::stdout(),
-        )
+        write(&self.build(), format, TerminalRows::All, Narrowing::default(), &mut OutputWriter::stdout())
     }
 }

@@ -1,5 +1,7 @@
 //! `trueup diff`: what was restated between two versions.
 
+mod google_ads;
+
 use super::block_cache::BlockCacheArgs;
 use super::output_args::OutputArgs;
 use super::query::warn_about_unknown_fields;
@@ -9,6 +11,7 @@ use crate::exit::Failure;
 use crate::notice;
 use crate::output::Format;
 use crate::progress::{self, Step};
+use google_ads::Adjustments;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use trueup::query::EventsQuery;
@@ -23,7 +26,9 @@ const EXAMPLES: &str = "\
 Examples:
   trueup diff my-data 12 13 --fields account,closedRevenue --month 2026-01
   trueup diff my-data 2026-02-01T09:00:00Z 14 --fields campaign,leads,bookRate --year 2025 \\
-      --interval month --format csv -o restated.csv";
+      --interval month --format csv -o restated.csv
+  trueup diff my-data 12 14 --fields gclid,dateTime,total --where 'type = closed' --year 2026 \\
+      --format google-ads-adjustments --conversion-name 'Closed job' -o adjustments.csv";
 
 /// Show what was restated between two versions: the rows of an answer that differ
 ///
@@ -37,6 +42,7 @@ Examples:
     mut_arg("sort", |arg| arg.hide(true)),
     mut_arg("limit", |arg| arg.hide(true)),
     mut_arg("targets", |arg| arg.hide(true)),
+    mut_arg("format", |arg| arg.value_parser(google_ads::formats())),
     mut_arg("totals", |arg| arg.help(TOTALS_HELP).long_help(None)),
 )]
 pub(crate) struct DiffCommand {
@@ -56,6 +62,10 @@ pub(crate) struct DiffCommand {
 
     #[command(flatten)]
     output: OutputArgs,
+
+    /// With --format google-ads-adjustments: the name of the conversion action in Google Ads
+    #[arg(long, value_name = "NAME")]
+    conversion_name: Option<String>,
 
     /// The day that --last and --range count from; by default that of the clock, in the time zone of the accounts
     #[arg(long, value_name = "DATE")]
@@ -79,9 +89,18 @@ impl DiffCommand {
         }
         request.of_events_alone()?;
         let format = self.output.check(&self.dataset)?;
+        let is_for_google_ads = format == Format::GoogleAdsAdjustments;
+        if self.conversion_name.is_some() && !is_for_google_ads {
+            return Err(Failure::usage(
+                "`--conversion-name` is for `--format google-ads-adjustments` alone; leave it out",
+            ));
+        }
         self.cache.set()?;
         let after = open_dataset(&self.dataset, Some(self.after))?;
         let before = open_dataset(&self.dataset, Some(self.before))?;
+        let adjustments = is_for_google_ads
+            .then(|| Adjustments::new(request, self.conversion_name.as_deref(), [&before, &after]))
+            .transpose()?;
         let query = request.prepare(&after, &Today::new(self.today))?.events().clone().exact_ratios();
         warn_about(request, &query, &after)?;
         let execution = || Execution { threads: self.threads, ..Execution::default() };
@@ -100,7 +119,12 @@ impl DiffCommand {
         let earlier = before.run(&query_before, progress::watched(execution()))?.with_totals_row();
         let later = after.run(&query, progress::watched(execution()))?.with_totals_row();
         warn_about_unknown_fields("", &later, &after);
-        let changes = later.changes_since(&earlier).map_err(Failure::request)?;
+        let mut changes = later.changes_since(&earlier).map_err(Failure::request)?;
+        if let Some(adjustments) = adjustments {
+            let (rows, left_out) = adjustments.of(&changes)?;
+            left_out.into_iter().for_each(notice::warning);
+            changes = rows;
+        }
         if changes.is_empty() && format == Format::Table {
             notice::note(format_args!("no row differs between {} and {}", self.before, self.after));
         }

@@ -18,6 +18,7 @@ mod documented;
 mod durations;
 mod fields;
 mod forget;
+mod google_ads;
 mod mcp;
 mod memory;
 mod micro_batches;
