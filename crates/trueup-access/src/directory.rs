@@ -127,6 +127,22 @@ pub trait Requests {
     /// # Ok::<(), trueup_access::Error>(())
     /// ```
     fn count(&self, login: &Login, now: UnixTime) -> Result<Hourly, Error>;
+
+    /// Returns how many more requests of a user the clock hour of `now` allows.
+    ///
+    /// # Errors
+    /// Only those of [`Error::is_storage`].
+    ///
+    /// ```
+    /// # use trueup_access::{DirectorySettings, MemoryDirectory, Requests as _, UnixTime, Users as _};
+    /// # let directory = MemoryDirectory::new(DirectorySettings::default().hourly_limit(10))?;
+    /// # directory.add_user("anna")?;
+    /// let login = directory.login("anna")?.unwrap();
+    /// directory.count(&login, UnixTime::from_seconds(0))?;
+    /// assert_eq!(directory.remaining(&login, UnixTime::from_seconds(0))?, 9);
+    /// # Ok::<(), trueup_access::Error>(())
+    /// ```
+    fn remaining(&self, login: &Login, now: UnixTime) -> Result<u32, Error>;
 }
 
 /// Checks the id of a new organization, account or user. A request must be able to name organizations and accounts in

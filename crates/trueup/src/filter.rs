@@ -31,7 +31,7 @@ mod tests;
 pub use error::{InvalidFilter, InvalidRequest};
 pub use typed::{ParseConditionError, TypedCondition};
 
-use crate::request::{ADDITIONS, TARGETS_OVER_HTTP};
+use crate::request::{ADDITIONS, MARKED_ADDITIONS, REMAINING};
 use error::{FilterPath, ParseFault};
 use expression::{ParsedCondition, parse_across, parse_field};
 use std::collections::HashMap;
@@ -43,17 +43,23 @@ pub const FILTER_PARAMETER: &str = "filter";
 
 /// The parameters of an events request that are not filters. Remove them before you call [`from_parameters`]. From a
 /// request with `why`, remove `row` and `lines`, too.
-pub const NON_FILTER_PARAMETERS: [&str; OTHERS.len() + ADDITIONS.len()] = {
-    let mut names = [""; OTHERS.len() + ADDITIONS.len()];
+pub const NON_FILTER_PARAMETERS: [&str; UNMARKED + MARKED_ADDITIONS.len()] = {
+    let mut names = [""; UNMARKED + MARKED_ADDITIONS.len()];
     let mut place = 0;
     while place < names.len() {
-        names[place] = if place < OTHERS.len() { OTHERS[place] } else { ADDITIONS[place - OTHERS.len()].name };
+        names[place] = match place {
+            ..OTHERS_COUNT => OTHERS[place],
+            OTHERS_COUNT..UNMARKED => ADDITIONS[place - OTHERS_COUNT].name,
+            _ => MARKED_ADDITIONS[place - UNMARKED].name,
+        };
         place += 1;
     }
     names
 };
 
-const OTHERS: [&str; 8] = ["fields", "start", "end", "account", "accounts", "interval", "why", TARGETS_OVER_HTTP.name];
+const OTHERS: [&str; 8] = ["fields", "start", "end", "account", "accounts", "interval", "why", REMAINING.name];
+const OTHERS_COUNT: usize = OTHERS.len();
+const UNMARKED: usize = OTHERS_COUNT + ADDITIONS.len();
 
 /// Parses a parameter `field=value`. If `field` is [`FILTER_PARAMETER`], the value is read like [`from_json`].
 ///

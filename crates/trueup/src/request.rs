@@ -190,8 +190,47 @@ pub(crate) const TARGETS: Parameter = Parameter::new(
     "true",
 );
 
-/// [`TARGETS`] in a query string, where any other name is that of a field.
+const SORT: Parameter = Parameter::new(
+    "sort",
+    ValueType::Names,
+    "Sort the rows by this field of the result, or by start or end; further fields decide ties. Rows without a value \
+     come last. By default rows are sorted by start, then by each dimension.",
+    "leads:desc",
+)
+.value_name("FIELD[:asc|:desc]");
+
+const LIMIT: Parameter =
+    Parameter::new("limit", ValueType::Rows, "Return only the first rows; the totals are of all rows.", "10")
+        .value_name("ROWS");
+
+const TOTALS: Parameter = Parameter::new(
+    "totals",
+    ValueType::Flag,
+    "Add a last row for the whole range, computed by itself and not added up from the rows. The result gets a first \
+     column rowType, which is `total` in this row and `group` in the others (empty in a table). Conditions on metrics \
+     do not change the totals.",
+    "true",
+);
+
+/// Whether a response of the HTTP service says how many requests are left.
+pub(crate) const REMAINING: Parameter = Parameter::new(
+    "$remaining",
+    ValueType::Flag,
+    "Whether the header `Trueup-Remaining-Requests` says how many more requests the hour allows.",
+    "true",
+);
+
+/// [`TARGETS`] in a query string.
 pub(crate) const TARGETS_OVER_HTTP: Parameter = TARGETS.named_over_http("$targets");
+
+/// More parameters that the HTTP service has in addition: parts of a query with `$` before their names, because any
+/// other name in a query string is that of a field.
+pub(crate) static MARKED_ADDITIONS: [Parameter; 4] = [
+    SORT.named_over_http("$sort"),
+    LIMIT.named_over_http("$limit"),
+    TOTALS.named_over_http("$totals"),
+    TARGETS_OVER_HTTP,
+];
 
 /// The parts of a [`QueryRequest`], in the order in which they are listed.
 pub static PARAMETERS: [Parameter; 23] = [
@@ -241,24 +280,9 @@ pub static PARAMETERS: [Parameter; 23] = [
     )
     .value_name("CONDITION"),
     FILTER,
-    Parameter::new(
-        "sort",
-        ValueType::Names,
-        "Sort the rows by this field of the result, or by start or end; further fields decide ties. Rows without a value \
-         come last. By default rows are sorted by start, then by each dimension.",
-        "leads:desc",
-    )
-    .value_name("FIELD[:asc|:desc]"),
-    Parameter::new("limit", ValueType::Rows, "Return only the first rows; the totals are of all rows.", "10")
-        .value_name("ROWS"),
-    Parameter::new(
-        "totals",
-        ValueType::Flag,
-        "Add a last row for the whole range, computed by itself and not added up from the rows. The result gets a first \
-         column rowType, which is `total` in this row and `group` in the others (empty in a table). Conditions on metrics \
-         do not change the totals.",
-        "true",
-    ),
+    SORT,
+    LIMIT,
+    TOTALS,
     TARGETS,
     Parameter::new(
         "allow-long-total",
@@ -439,7 +463,7 @@ impl QueryRequest {
     }
 
     /// Adds the order of the rows, and how many there are.
-    fn ordered(&self, query: EventsQuery) -> EventsQuery {
+    pub(crate) fn ordered(&self, query: EventsQuery) -> EventsQuery {
         let query = self.sort.iter().cloned().fold(query, EventsQuery::sort);
         match self.limit {
             Some(rows) => query.limit(rows),

@@ -86,6 +86,15 @@ impl<T: Tables> Requests for T {
             })
         })
     }
+
+    fn remaining(&self, login: &Login, now: UnixTime) -> Result<u32, Error> {
+        let counted: Option<u32> = self.read(|transaction| {
+            let sql = "SELECT requests FROM hourly_counts WHERE user = ?1 AND hour = ?2";
+            let mut statement = transaction.prepare_cached(sql)?;
+            Ok(statement.query_row((login.user(), now.hour()), |row| row.get(0)).optional()?)
+        })?;
+        Ok(self.settings().hourly_limit.saturating_sub(counted.unwrap_or_default()))
+    }
 }
 
 /// Collects what is at and below the grants of a user.

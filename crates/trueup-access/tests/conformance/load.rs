@@ -60,6 +60,8 @@ fn the_hourly_limit_is_configurable() {
             let results: Vec<_> = (0..4).map(|_| directory.count(&login, before_1970).unwrap()).collect();
             let counted = results.iter().filter(|result| **result == Hourly::Allowed).count();
             assert_eq!(counted, usize::try_from(limit).unwrap());
+            assert_eq!(directory.remaining(&login, before_1970).unwrap(), 0);
+            assert_eq!(directory.remaining(&login, HOUR).unwrap(), limit);
             assert_eq!(results[3], Hourly::Limited { retry_after_seconds: 1 });
         }
     }

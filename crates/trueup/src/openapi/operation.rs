@@ -5,6 +5,7 @@ use super::json_value::{JsonValue, object, one_of, reference, texts};
 use super::schema::{dimensions, typed};
 use crate::ATTRIBUTION_WINDOW_DAYS;
 use crate::query::Interval;
+use crate::request::REMAINING;
 use crate::service::endpoint::access::{DICTIONARY, WHOLE_DICTIONARY};
 use crate::service::endpoint::description::{Endpoint, OtherParameters, Parameter, ValueType};
 use crate::service::{CSV, Limits, PARQUET};
@@ -23,7 +24,9 @@ pub(super) fn access() -> JsonValue {
             format!(
                 "The organizations and accounts that the credentials can access, the endpoints, and the dictionary of fields. \
                  `{DICTIONARY}={WHOLE_DICTIONARY}` adds the metrics of days between stages and of cohorts to the dictionary, \
-                 and to each metric which values are better. All other parameters are ignored."
+                 and to each metric which values are better, its formula, how its values add up and other names; and the first \
+                 and the last day of the data. `{}=true` is as elsewhere. All other parameters are ignored.",
+                REMAINING.name
             )
             .into(),
         ),
@@ -138,8 +141,11 @@ fn parameter(parameter: &Parameter) -> JsonValue {
         ValueType::Flag => {
             head.with("schema", typed("string").with("pattern", "^(true|false)$")).with("example", example)
         }
+        ValueType::Rows => head
+            .with("schema", typed("integer").with("minimum", 0_usize))
+            .with("example", example.parse().unwrap_or(0_usize)),
         // No endpoint has these.
-        ValueType::Range | ValueType::Rows => head.with("schema", typed("string")).with("example", example),
+        ValueType::Range => head.with("schema", typed("string")).with("example", example),
         ValueType::Filter => head.with("content", json(reference("schemas", "Filter"))),
     }
 }
@@ -197,6 +203,10 @@ fn success_response(operation: &'static str) -> JsonValue {
         ),
         ("Vary", header("string", "`Accept-Encoding`; with `Accept`, if the request asks for Parquet or CSV.")),
         ("Cache-Control", header("string", "`no-store`.")),
+        (
+            "Trueup-Remaining-Requests",
+            header("integer", "With `$remaining=true`, how many more requests the hour allows. Otherwise absent."),
+        ),
     ];
     if operation == "events" {
         let means = "The names of fields and filters that are neither in the dictionary nor in the data of the requested accounts, \

@@ -22,6 +22,17 @@ fn access_schemas() -> Vec<(&'static str, JsonValue)> {
             ("organizations", list_of("Organization")),
             ("endpoints", list_of("Endpoint")),
             ("dictionary", reference("schemas", "Dictionary")),
+            (
+                "days",
+                members(
+                    &["start", "end"],
+                    [("start", day("The first day that has data.")), ("end", day("The last day that has data."))],
+                )
+                .with(
+                    "description",
+                    "The days of the data of these accounts; only with `dictionary=all`, if there are any.",
+                ),
+            ),
         ],
     );
     let organization = members(
@@ -80,6 +91,15 @@ fn dictionary_entry() -> JsonValue {
                     "The measures of a metric, such as `bookedCustomers / customers`; only with `dictionary=all`.",
                 ),
             ),
+            (
+                "addsUp",
+                described(
+                    "string",
+                    "Across which groups the values of a metric add up, such as `across dimensions and intervals`, or `never` with \
+                     the reason; only with `dictionary=all`.",
+                ),
+            ),
+            ("synonyms", names("What people call the field in other tools; only with `dictionary=all`.")),
             (
                 "usesSpend",
                 described("boolean", "True on metrics that are computed from spend; only with `dictionary=all`."),

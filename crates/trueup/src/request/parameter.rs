@@ -121,7 +121,7 @@ impl Parameter {
     }
 
     /// Returns the value that texts spell, as JSON.
-    pub(super) fn json(&self, texts: &[String]) -> Result<Value, InvalidParameter> {
+    pub(crate) fn json(&self, texts: &[String]) -> Result<Value, InvalidParameter> {
         let fault = |fault: String| InvalidParameter { name: self.name, fault };
         let one = || match texts {
             [text] => Ok(text.as_str()),

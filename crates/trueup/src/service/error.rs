@@ -85,8 +85,8 @@ pub enum ServiceError {
     /// A question about one row of an answer names no row of it: a value is malformed, missing, given twice, or one
     /// that the answer does not have.
     Row(WhyRowFault),
-    /// A query that was built by hand asks for what no request over HTTP can ask for, such as totals of too long a
-    /// range, or an order by a column that the answer does not have; or for a comparison that is refused.
+    /// The query asks for totals of too long a range, for an order by a column that the answer does not have, or for a
+    /// comparison that is refused; or it was built by hand, and asks for what no request over HTTP can ask for.
     Query(QueryError),
     /// The range is longer than the attribution window, without an interval that divides it.
     SpanTooLong {

@@ -8,6 +8,8 @@ use super::negotiation::{AnswerFormat, accepts_gzip};
 use super::request::{Parameters, Request, percent_decoded};
 use super::response::{Answer, Response};
 use crate::access::{Entity, Error, Hourly, Login, LoginScope, Refusal, Scope, SecretKey};
+use crate::request::REMAINING;
+use std::borrow::Cow;
 use tracing::debug_span;
 
 /// The cookie that carries a session token.
@@ -30,13 +32,15 @@ impl Service {
     /// }
     /// ```
     pub fn handle(&self, request: &Request) -> Response {
-        self.respond(request, self.answer(request))
+        let mut remaining = None;
+        let answer = self.answer(request, &mut remaining);
+        self.respond(request, answer, remaining)
     }
 
     /// Answers a request with an error, for a server that cannot pass the request to [`handle`](Self::handle) in time.
     /// The failure hook is called as for any other error.
     pub fn refuse(&self, request: &Request, error: ServiceError) -> Response {
-        self.respond(request, Err(error))
+        self.respond(request, Err(error), None)
     }
 
     /// Returns the name of the user whom the credentials of a request belong to, for a server that lets the requests of
@@ -85,31 +89,48 @@ impl Service {
         self.counted(caller.login.clone()).map_err(ServiceError::SignedOut)?.map(drop)
     }
 
-    fn respond(&self, request: &Request, answer: Result<Answer, ServiceError>) -> Response {
-        let answer = answer.unwrap_or_else(|error| {
+    /// Returns the response with an answer. `remaining` is the number of requests that are left, if the caller asks for
+    /// it.
+    fn respond(&self, request: &Request, answer: Result<Answer, ServiceError>, remaining: Option<u32>) -> Response {
+        let mut answer = answer.unwrap_or_else(|error| {
             (self.on_failure)(&error);
             Answer::error(&error)
         });
+        if let Some(remaining) = remaining {
+            answer.headers.push(("Trueup-Remaining-Requests", Cow::Owned(remaining.to_string())));
+        }
         answer.into_response(accepts_gzip(request.accept_encoding.as_deref()), format_of(request))
     }
 
-    fn answer(&self, request: &Request) -> Result<Answer, ServiceError> {
+    /// Answers a request. Sets `remaining` once the request is counted, if the caller asks for it.
+    fn answer(&self, request: &Request, remaining: &mut Option<u32>) -> Result<Answer, ServiceError> {
         let snapshot = self.snapshot();
         let interrupt = request.interrupt.within(self.limits.deadline);
         let (path, query) = request.path_and_query.split_once('?').unwrap_or((&request.path_and_query, ""));
+        let mut parameters = Parameters::new(query);
+        let asks_remaining = parameters.take_flag(&REMAINING);
+        let note = |login: &Login, remaining: &mut Option<u32>| {
+            if let Ok(true) = asks_remaining {
+                *remaining = Some(self.directory.remaining(login, self.clock.now())?);
+            }
+            Ok::<(), ServiceError>(())
+        };
         match Route::new(&request.method, path)? {
             Route::Access => {
                 let login = debug_span!("authorize").in_scope(|| self.authenticate_or_session(request))?;
+                note(&login, remaining)?;
+                asks_remaining?;
                 let _span = debug_span!("answer", endpoint = "access").entered();
-                access::answer(self, &snapshot, &login, &Parameters::new(query))
+                access::answer(self, &snapshot, &login, &parameters, &interrupt)
             }
             Route::Endpoint { endpoint, organization, segment } => {
                 let span = debug_span!("authorize").entered();
                 let login = self.authenticate(request)?;
+                note(&login, remaining)?;
                 let reach = self.directory.reach(&login)?;
-                let parameters = Parameters::new(query);
                 let scope = authorize(&reach, organization.unwrap_or(segment), &parameters.accounts())?;
                 drop(span);
+                asks_remaining?;
                 let _span = debug_span!("answer", endpoint = endpoint.name).entered();
                 let (reach, parameters, interrupt, format) = (&reach, &parameters, &interrupt, format_of(request));
                 let memory = self.memory.for_user(login.user());

@@ -4,6 +4,7 @@ use super::error::{InvalidQuery, ServiceError};
 use crate::Interrupt;
 use crate::day::ParseDayError;
 use crate::query::DateRange;
+use crate::request::{InvalidParameter, Parameter};
 use percent_encoding::percent_decode_str;
 use std::borrow::Cow;
 use std::fmt;
@@ -91,6 +92,18 @@ impl Parameters {
         self.first(name).filter(|text| !text.is_empty())
     }
 
+    /// Removes a parameter that is `true` or `false`, and returns whether it is `true`. The other parameters lack it.
+    pub(super) fn take_flag(&mut self, parameter: &Parameter) -> Result<bool, ServiceError> {
+        let checked = self.check_single([parameter.name]);
+        let value = self.first(parameter.name).map(|text| parameter.json(&[text.to_owned()]));
+        self.pairs.retain(|(name, _)| name != parameter.name);
+        checked?;
+        let value = value.transpose().map_err(|InvalidParameter { name, fault }| {
+            ServiceError::InvalidQuery(InvalidQuery::Value { parameter: name, fault })
+        })?;
+        Ok(value == Some(true.into()))
+    }
+
     /// Returns the names of a comma-separated list, trimmed and without empty ones. A repeated parameter adds to the
     /// list.
     pub(super) fn list(&self, name: &str) -> impl Iterator<Item = &str> {
@@ -108,6 +121,11 @@ impl Parameters {
         if let Some(parameter) = &self.undecoded {
             return Err(ServiceError::InvalidQuery(InvalidQuery::NotUtf8 { parameter: parameter.clone() }));
         }
+        self.check_single(single)
+    }
+
+    /// Checks that no parameter in `single` has two different values.
+    fn check_single(&self, single: impl IntoIterator<Item = &'static str>) -> Result<(), ServiceError> {
         for parameter in single {
             let mut values = self.values(parameter);
             if let Some(first) = values.next()

@@ -239,19 +239,26 @@ fn the_whole_dictionary_has_the_metrics_of_days_and_cohorts_too() {
     let uses_spend = ["spend", "clicks", "avgCostPerLead"].map(|name| whole["dictionary"][name]["usesSpend"].clone());
     assert_eq!(uses_spend, [Json::Bool(true), Json::Bool(true), Json::Bool(true)]);
     assert_eq!(whole["dictionary"]["closedRevenue"]["usesSpend"], Json::Null);
+    assert!(whole["dictionary"]["avgCostPerLead"]["synonyms"].as_array().unwrap().contains(&"cpl".into()));
+    let days = whole.as_object_mut().unwrap().remove("days").unwrap();
+    assert_eq!(days, serde_json::json!({"start": "2024-12-10", "end": "2025-04-10"}));
     for field in dictionary::fields() {
         let Some(entry) = whole["dictionary"].get_mut(field.name).and_then(Json::as_object_mut) else { continue };
-        let [direction, formula] = ["direction", "formula"].map(|name| entry.remove(name));
+        let [direction, formula, adds_up] = ["direction", "formula", "addsUp"].map(|name| entry.remove(name));
+        let synonyms: Vec<&str> = dictionary::synonyms(field.name).collect();
+        let expected = (!synonyms.is_empty()).then(|| synonyms.into());
+        assert_eq!(entry.remove("synonyms"), expected, "{}", field.name);
         let [uses_spend, splits_spend] = ["usesSpend", "splitsSpend"].map(|name| entry.remove(name));
         match &field.kind {
             FieldKind::Metric(metric) => {
                 let better = Some(metric.direction.name()).filter(|name| *name != "neither");
                 assert_eq!(direction.as_ref().and_then(Json::as_str), better, "{}", field.name);
                 assert_eq!(formula, Some(Json::String(metric.formula.to_string())), "{}", field.name);
+                assert_eq!(adds_up, Some(metric.adds_up().into()), "{}", field.name);
                 assert_eq!(splits_spend, None, "{}", field.name);
             }
             FieldKind::Dimension(dimension) => {
-                assert_eq!((direction, formula, uses_spend), (None, None, None), "{}", field.name);
+                assert_eq!((direction, formula, uses_spend, adds_up), (None, None, None, None), "{}", field.name);
                 assert_eq!(splits_spend.is_some(), dimension.spend.is_some(), "{}", field.name);
             }
         }

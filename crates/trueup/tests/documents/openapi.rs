@@ -248,20 +248,38 @@ fn parameters_and_which_are_required_match_api_md() {
             ("within", false),
             ("compare", false),
             ("attribution", false),
+            ("$sort", false),
+            ("$limit", false),
+            ("$totals", false),
             ("$targets", false),
             ("why", false),
             ("row", false),
             ("lines", false),
+            ("$remaining", false),
             ("filters", false),
         ])
     );
     assert_eq!(
         of("benchmarks"),
-        expected(&[("fields", false), ("month", false), ("account", false), ("accounts", false), ("filters", false)])
+        expected(&[
+            ("fields", false),
+            ("month", false),
+            ("account", false),
+            ("accounts", false),
+            ("$remaining", false),
+            ("filters", false)
+        ])
     );
     assert_eq!(
         of("insights"),
-        expected(&[("account", false), ("accounts", false), ("start", false), ("end", false), ("fields", false)])
+        expected(&[
+            ("account", false),
+            ("accounts", false),
+            ("start", false),
+            ("end", false),
+            ("fields", false),
+            ("$remaining", false)
+        ])
     );
     assert!(parameters(&document, "/api").is_empty());
 }

@@ -12,6 +12,7 @@
 //! | `why`, `parquet`, `csv` | explanations of numbers; answers as Parquet and as CSV |
 //! | `benchmarks` | when benchmarks are computed, and whom they must not reveal |
 //! | `keys`, `keys_hidden` | rotation and the hourly limit under load; no secret is ever shown |
+//! | `marked` | an order, a number of rows and totals; how many requests are left |
 //! | `targets` | targets next to the numbers, and of nobody else |
 //! | `tenants` | the data of one tenant change no answer to another |
 //! | `tenants_reach` | the same for random directories and data |
@@ -28,6 +29,7 @@ mod goldens;
 mod keys;
 mod keys_hidden;
 mod malformed;
+mod marked;
 mod order;
 mod overload;
 mod parquet;

@@ -4,10 +4,11 @@ use crate::platform::{Platform, Rival};
 use proptest::prelude::*;
 
 /// Requests to every endpoint but benchmarks, some with names that only the rival's data have.
-const ASKED: [&str; 11] = [
+const ASKED: [&str; 12] = [
     "/api/acme/events?fields=rivalColumn,noSuchField,eventCount&start=2025-01-01&end=2025-03-31",
     "/api/acme/events?fields=eventCount&start=2025-01-01&end=2025-03-31&filter={%22rivalColumn%22:[%22notEmpty%22]}",
     "/api",
+    "/api?dictionary=all",
     "/api/acme/events?fields=leads,customers,spend,roasClosed&start=2025-01-01&end=2025-03-31",
     "/api/acme/events?fields=account,campaign,leads,spend&start=2025-01-01&end=2025-03-31",
     "/api/acme/events?fields=date,noSuchField,eventCount,clicks&start=2024-12-01&end=2025-04-30&interval=month",

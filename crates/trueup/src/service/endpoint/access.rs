@@ -9,7 +9,9 @@ use super::ENDPOINTS;
 use super::description::{Endpoint, OtherParameters};
 use crate::access::{Login, LoginScope};
 use crate::definitions::{DefinedDimension, DefinedMetric, Definitions};
-use crate::dictionary::{self, Direction, Field, FieldGroup, FieldKind, Measure, MeasureKind, ValueFormat};
+use crate::dictionary::{self, Direction, Field, FieldGroup, FieldKind, Measure, MeasureKind, Metric, ValueFormat};
+use crate::query::DateRange;
+use crate::{Day, Execution, Interrupt};
 use serde::{Serialize, Serializer};
 
 /// The parameter of the request. With any value but [`WHOLE_DICTIONARY`] it is ignored, as every other parameter is.
@@ -23,12 +25,22 @@ pub(in crate::service) fn answer(
     snapshot: &Snapshot,
     login: &Login,
     parameters: &Parameters,
+    interrupt: &Interrupt,
 ) -> Result<Answer, ServiceError> {
     let reach = service.directory.reach(login)?;
     let grading = is_graded(snapshot, &reach);
     let definitions = snapshot.dataset.definitions();
     let fields = VisibleFields { grading, is_whole: false, definitions };
     let is_whole = parameters.first(DICTIONARY) == Some(WHOLE_DICTIONARY);
+    let memory = service.memory.for_user(login.user());
+    let days = if is_whole {
+        let execution = Execution { interrupt: interrupt.clone(), ..Execution::default() };
+        let keys = || reach.accounts().accounts();
+        let days = |execution| snapshot.dataset.days_of(keys(), &execution);
+        memory.run(&execution, &service.limits, days).map_err(ServiceError::query)?
+    } else {
+        None
+    };
     let listed = reach.organizations();
     let access = AccessBody {
         user: login.user(),
@@ -41,8 +53,8 @@ pub(in crate::service) fn answer(
             .collect(),
         endpoints: ENDPOINTS.iter().map(|endpoint| endpoint_entry(endpoint, fields)).collect(),
         dictionary: VisibleFields { grading, is_whole, definitions },
+        days: days.map(|DateRange { start, end }| DaysBody { start, end }),
     };
-    let memory = service.memory.for_user(login.user());
     Answer::text(&memory, |out| Ok(serde_json::to_writer(out, &access)?))
 }
 
@@ -60,6 +72,15 @@ struct AccessBody<'a> {
     organizations: Vec<OrganizationEntry<'a>>,
     endpoints: Vec<EndpointEntry<'a>>,
     dictionary: VisibleFields<'a>,
+    /// The first and the last day of the data of the accounts; only with the whole dictionary, and absent without data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    days: Option<DaysBody>,
+}
+
+#[derive(Serialize)]
+struct DaysBody {
+    start: Day,
+    end: Day,
 }
 
 #[derive(Serialize)]
@@ -160,6 +181,12 @@ struct DictionaryEntry<'a> {
     /// The formula of a metric; only in the whole dictionary.
     #[serde(skip_serializing_if = "Option::is_none")]
     formula: Option<String>,
+    /// Across which groups the values of a metric add up; only in the whole dictionary.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    adds_up: Option<&'static str>,
+    /// What people call the field in other tools; only in the whole dictionary.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    synonyms: Vec<&'static str>,
     /// Whether a metric is computed from spend; only in the whole dictionary, and absent where it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     uses_spend: Option<bool>,
@@ -190,6 +217,8 @@ impl<'a> DictionaryEntry<'a> {
             format: field.format.name(),
             direction: metric.and_then(|metric| better(metric.direction)),
             formula: metric.map(|metric| metric.formula.to_string()),
+            adds_up: metric.map(Metric::adds_up),
+            synonyms: if is_whole { dictionary::synonyms(field.name).collect() } else { Vec::new() },
             uses_spend: metric.and_then(|metric| uses_spend(metric.formula.measures())),
             splits_spend: dimension.and_then(|dimension| dimension.spend.map(|_| true)),
             benchmarkable: (is_metric && field.benchmark).then_some(true),
@@ -206,6 +235,8 @@ impl<'a> DictionaryEntry<'a> {
             format: metric.format.name(),
             direction: if is_whole { better(metric.direction) } else { None },
             formula: is_whole.then(|| metric.formula.to_string()),
+            adds_up: is_whole.then(|| metric.adds_up()),
+            synonyms: Vec::new(),
             uses_spend: if is_whole { uses_spend(metric.formula.measures()) } else { None },
             splits_spend: None,
             benchmarkable: None,
@@ -222,6 +253,8 @@ impl<'a> DictionaryEntry<'a> {
             format: ValueFormat::Text.name(),
             direction: None,
             formula: None,
+            adds_up: None,
+            synonyms: Vec::new(),
             uses_spend: None,
             splits_spend: (is_whole && dimension.splits_spend()).then_some(true),
             benchmarkable: None,

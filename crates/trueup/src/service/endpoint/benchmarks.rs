@@ -14,7 +14,7 @@ use crate::benchmarks::{
     BenchmarkSelection,
 };
 use crate::query::Filter;
-use crate::{Day, Error, Interrupt, filter};
+use crate::{Day, Error, Interrupt, filter, request};
 use std::io::{self, Write};
 
 pub(super) const ENDPOINT: Endpoint = Endpoint {
@@ -37,7 +37,7 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
         ACCOUNT,
         ACCOUNTS,
     ],
-    additions: &[],
+    additions: &[&[request::REMAINING]],
     other_parameters: OtherParameters::Dimensions(
         "A filter on the dimension of that name: its value must equal the given text. An expression is \
          refused.",

@@ -9,7 +9,7 @@ use super::super::negotiation::AnswerFormat;
 use super::super::request::{Parameters, date_range};
 use super::super::response::{Answer, header_list};
 use super::super::snapshot::Snapshot;
-use super::description::{ACCOUNT, ACCOUNTS, Endpoint, OtherParameters, RequestContext};
+use super::description::{ACCOUNT, ACCOUNTS, Endpoint, OtherParameters, Parameter, RequestContext, ValueType};
 use crate::access::Scope;
 use crate::benchmarks::BenchmarkComparison;
 use crate::filter::{NON_FILTER_PARAMETERS, apply_within};
@@ -32,7 +32,12 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
         request::INTERVAL,
         request::FILTER,
     ],
-    additions: &[&request::ADDITIONS, &[request::TARGETS_OVER_HTTP], &[why::WHY, why::ROW, why::LINES]],
+    additions: &[
+        &request::ADDITIONS,
+        &request::MARKED_ADDITIONS,
+        &[why::WHY, why::ROW, why::LINES],
+        &[request::REMAINING],
+    ],
     other_parameters: OtherParameters::AnyField(
         "A filter on the field of that name. A value that is a JSON array is an expression, such as `[\"or\", \"a\", \"b\"]`, \
          `[\"gte\", 100]`, `[\"regex\", \"drain\", \"i\"]` or `[\"notEmpty\"]`; any other value is the text itself. A parameter \
@@ -45,8 +50,8 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
     answer,
 };
 
-/// The parameters without those of [`request::ADDITIONS`] that may have one value only.
-const SINGLE: [&str; 4] = ["start", "end", "interval", request::TARGETS_OVER_HTTP.name];
+/// The parameters of `API.md` that may have one value only.
+const SINGLE: [&str; 3] = ["start", "end", "interval"];
 
 /// The parameter that compares.
 const COMPARE: &str = "compare";
@@ -184,12 +189,12 @@ impl RowLimit {
 }
 
 fn answer(service: &Service, context: &RequestContext<'_>) -> Result<Answer, ServiceError> {
-    let query = query(context.parameters, &context.snapshot.dataset, context.interrupt)?;
+    let (query, has_targets) = query(context.parameters, &context.snapshot.dataset, context.interrupt)?;
     if why::is_asked(context.parameters) {
         return why::answer(service, context, query);
     }
     let (range, asked) = (query.range(), query.clone());
-    let table = if has_targets(context.parameters)? {
+    let table = if has_targets {
         if context.parameters.first(COMPARE) == Some(BENCHMARKS) {
             return Err(invalid(request::TARGETS_OVER_HTTP.name, format!("`true`: {}", NotTargeted::Compared)));
         }
@@ -200,6 +205,7 @@ fn answer(service: &Service, context: &RequestContext<'_>) -> Result<Answer, Ser
         let width = query.width();
         service.events_within(&context.snapshot, &context.scope, query, width, &context.memory, context.interrupt)?
     };
+    let table = table.with_totals_row();
     let (unknown, notes) = (table.unknown_fields().to_vec(), table.notes().to_vec());
     let answer = match context.format {
         AnswerFormat::Json => Answer::rows(JsonRows::array(table)),
@@ -240,18 +246,35 @@ fn with_unknown_fields(mut answer: Answer, unknown: &[String]) -> Answer {
     answer
 }
 
-/// Returns whether the caller asks for targets.
-fn has_targets(parameters: &Parameters) -> Result<bool, ServiceError> {
-    let name = request::TARGETS_OVER_HTTP.name;
-    let value = parameters.first(name).map(|text| (&request::TARGETS, vec![text.to_owned()]));
-    let read = QueryRequest::from_texts(value).map_err(|InvalidParameter { fault, .. }| invalid(name, fault))?;
-    Ok(read.targets)
+/// The parameters that `API.md` does not have, each as the description of a query names it and as a request does.
+fn additions() -> impl Iterator<Item = (&'static Parameter, &'static str)> {
+    let marked = request::MARKED_ADDITIONS.iter().map(|parameter| parameter.name);
+    let marked = marked.filter_map(|name| Some((Parameter::named(name.strip_prefix('$')?)?, name)));
+    request::ADDITIONS.iter().map(|parameter| (parameter, parameter.name)).chain(marked)
 }
 
-/// Reads the query. Reports the first fault in this fixed order: parameters that are missing, no metric, a malformed
-/// query string, then the other values. [`EventsQuery::check`] has the faults of fields in the same order, but cannot
-/// report them here, because faults of other parameters come between them.
-fn query(parameters: &Parameters, dataset: &Dataset, interrupt: &Interrupt) -> Result<EventsQuery, ServiceError> {
+/// Reads the parameters that `API.md` does not have.
+fn added(parameters: &Parameters) -> Result<QueryRequest, ServiceError> {
+    let given = additions().filter_map(|(parameter, name)| {
+        // Equal values of a parameter that takes one value are one.
+        let count = if parameter.value == ValueType::Names { usize::MAX } else { 1 };
+        let texts: Vec<String> = parameters.values(name).take(count).map(str::to_owned).collect();
+        (!texts.is_empty()).then_some((parameter, texts))
+    });
+    QueryRequest::from_texts(given).map_err(|InvalidParameter { name, fault }| {
+        let asked = additions().find(|(parameter, _)| parameter.name == name);
+        invalid(asked.map_or(name, |(_, asked)| asked), fault)
+    })
+}
+
+/// Reads the query, and whether the answer has targets. Reports the first fault in this fixed order: parameters that
+/// are missing, no metric, a malformed query string, then the other values. [`EventsQuery::check`] has the faults of
+/// fields in the same order, but cannot report them here, because faults of other parameters come between them.
+fn query(
+    parameters: &Parameters,
+    dataset: &Dataset,
+    interrupt: &Interrupt,
+) -> Result<(EventsQuery, bool), ServiceError> {
     let missing = |name| ServiceError::MissingRange(MissingRange::Needed(name));
     let fields: Vec<&str> = parameters.list("fields").collect();
     if fields.is_empty() {
@@ -262,8 +285,8 @@ fn query(parameters: &Parameters, dataset: &Dataset, interrupt: &Interrupt) -> R
     if !fields.iter().any(|name| dataset.is_metric(name)) {
         return Err(ServiceError::MissingMetric);
     }
-    let additions = request::ADDITIONS.iter();
-    parameters.check(SINGLE.into_iter().chain(additions.clone().map(|parameter| parameter.name)))?;
+    let single = additions().filter(|(parameter, _)| parameter.value != ValueType::Names).map(|(_, name)| name);
+    parameters.check(SINGLE.into_iter().chain(single))?;
     if let Some(name) = fields.iter().find(|name| matches!(**name, "start" | "end")) {
         return Err(ServiceError::ReservedField { name: (*name).to_owned() });
     }
@@ -272,17 +295,16 @@ fn query(parameters: &Parameters, dataset: &Dataset, interrupt: &Interrupt) -> R
         None => Interval::default(),
     };
     let range = date_range(start, end)?;
-    let given = additions.filter_map(|parameter| Some((parameter, vec![parameters.first(parameter.name)?.to_owned()])));
-    let request = QueryRequest::from_texts(given).map_err(|InvalidParameter { name, fault }| invalid(name, fault))?;
-    let request = QueryRequest { fields: fields.into_iter().map(str::to_owned).collect(), interval, ..request };
+    let fields = fields.into_iter().map(str::to_owned).collect();
+    let request = QueryRequest { fields, interval, ..added(parameters)? };
     let query = request.query(range, dataset.definitions());
-    has_targets(parameters)?;
     check_comparison(&query, request.compare)?;
     let mut others = parameters.others(&NON_FILTER_PARAMETERS);
     if why::is_asked(parameters) {
         others.retain(|(name, _)| *name != why::ROW.name && *name != why::LINES.name);
     }
-    apply_within(interrupt, query, &others).map_err(ServiceError::filter)
+    let query = apply_within(interrupt, query, &others).map_err(ServiceError::filter)?;
+    Ok((request.ordered(query), request.targets))
 }
 
 /// Checks what a comparison adds to a query. Its other faults have been reported, or come later.

@@ -10,7 +10,7 @@ use super::super::snapshot::Snapshot;
 use super::description::{ACCOUNT, ACCOUNTS, Endpoint, OtherParameters, Parameter, RequestContext, ValueType};
 use crate::access::Scope;
 use crate::query::{AccountFilter, DateRange};
-use crate::{Insight, Insights, Interrupt, Reservation};
+use crate::{Insight, Insights, Interrupt, Reservation, request};
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -39,7 +39,7 @@ pub(super) const ENDPOINT: Endpoint = Endpoint {
             "period,action_items",
         ),
     ],
-    additions: &[],
+    additions: &[&[request::REMAINING]],
     other_parameters: OtherParameters::Ignored,
     fields: None,
     notes: "Without start and end: the most recent insight of each account; with both: every insight published in that range. \
