@@ -27,6 +27,7 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Builder;
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 use trueup::{Execution, Interrupt, QueryProgress, message_with_causes};
 
 /// What a model reads before its first call.
@@ -97,11 +98,19 @@ pub fn relay_stdio(url: &str, key: &str) -> Result<(), ServeError> {
         let (stdin, stdout) = rmcp::transport::io::stdio_pipes();
         let mut near = AsyncRwTransport::new_server(stdin, stdout);
         let gone = |cause: String| ServeError::Service { url: door.clone(), cause };
-        loop {
+        // To send a call takes until its answer, and the client may cancel it before. The transport then disconnects,
+        // which ends the call at the service.
+        let mut sends = JoinSet::new();
+        let mut is_open = true;
+        while is_open || !sends.is_empty() {
             tokio::select! {
-                message = near.receive() => {
-                    let Some(message) = message else { break };
-                    far.send(message).await.map_err(|error| gone(message_with_causes(&error)))?;
+                message = near.receive(), if is_open => match message {
+                    Some(message) => drop(sends.spawn(far.send(message))),
+                    None => is_open = false,
+                },
+                Some(sent) = sends.join_next() => {
+                    let sent = sent.map_err(|error| ServeError::Io(error.into()))?;
+                    sent.map_err(|error| gone(message_with_causes(&error)))?;
                 }
                 message = Transport::<RoleClient>::receive(&mut far) => {
                     let Some(message) = message else { return Err(gone("the service has ended the exchange".to_owned())) };

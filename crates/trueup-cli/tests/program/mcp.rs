@@ -3,8 +3,11 @@
 use crate::workspace::{RunningServer, Workspace};
 use serde_json::{Value as Json, json};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::process::Stdio;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use std::time::Duration;
 
 /// Starts the command, says lines to it, closes its stdin, and returns what it says and its exit code.
 fn talk(workspace: &Workspace, arguments: &[&str], lines: &[Json]) -> (Vec<Json>, Option<i32>) {
@@ -232,4 +235,71 @@ fn a_client_that_starts_programs_asks_a_service() {
     let without = RunningServer::of(&workspace, &[]);
     let (code, said) = refused("anna.key", &without.url());
     assert!(code == Some(1) && said.contains("runs with `--mcp`"), "{code:?} {said}");
+}
+
+/// Answers the requests of a connection as a service whose calls never end. Says when a call begins, and when its
+/// client disconnects.
+fn never_answer_calls(stream: &TcpStream, said: &Sender<&'static str>) -> std::io::Result<()> {
+    let mut reader = BufReader::new(stream);
+    loop {
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            if reader.read_line(&mut head)? == 0 {
+                return Ok(());
+            }
+        }
+        let length = head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
+        let mut body = vec![0; length.unwrap_or(0)];
+        reader.read_exact(&mut body)?;
+        let asked: Json = serde_json::from_slice(&body).unwrap_or_default();
+        let answer = match asked["method"].as_str() {
+            Some("initialize") => {
+                let server = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": { "name": "slow", "version": "1" } });
+                let body = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": server }).to_string();
+                format!("200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+            }
+            Some("tools/call") => {
+                said.send("begun").unwrap();
+                if reader.read(&mut [0])? == 0 {
+                    said.send("given up").unwrap();
+                }
+                return Ok(());
+            }
+            Some(_) => "202 Accepted\r\nContent-Length: 0\r\n\r\n".to_owned(),
+            None => "405 Method Not Allowed\r\nContent-Length: 0\r\n\r\n".to_owned(),
+        };
+        let mut writer = stream;
+        write!(writer, "HTTP/1.1 {answer}")?;
+    }
+}
+
+#[test]
+fn a_call_that_a_client_cancels_is_given_up_at_the_service() {
+    let workspace = Workspace::new();
+    workspace.write("anna.key", "tu_key");
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (said, heard) = channel();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let said = said.clone();
+            thread::spawn(move || never_answer_calls(&stream.unwrap(), &said));
+        }
+    });
+    let mut command = workspace.command();
+    command.args(["mcp", "--url", &url, "--key-file", "anna.key"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let [first, second] = begin();
+    writeln!(stdin, "{first}").unwrap();
+    assert!(lines.next().unwrap().unwrap().contains("slow"));
+    writeln!(stdin, "{second}\n{}", call(2, "overview", json!({}))).unwrap();
+    let next = || heard.recv_timeout(Duration::from_mins(1));
+    assert_eq!(next(), Ok("begun"));
+    let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 2 } });
+    writeln!(stdin, "{cancel}").unwrap();
+    assert_eq!(next(), Ok("given up"));
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
 }
