@@ -12,6 +12,7 @@ use trueup::query::{DateRange, Interval};
 use trueup::request::ComparedWith;
 use trueup::{ATTRIBUTION_WINDOW_DAYS, Day, ResultTable, Value};
 use trueup_report::field::{FieldDescription, MetricDescription};
+use trueup_report::number::counted;
 
 /// The metric that says whether the windows of a cohort are over.
 pub(crate) const OPEN_LEADS: &str = "openLeads";
@@ -35,6 +36,7 @@ pub(crate) fn days(draft: &mut Draft, question: &Question, call: &Call<'_>) -> R
     }
     let query = question.prepared.events();
     let sub_ranges = query.sub_ranges();
+    empty_sub_ranges(draft, question, &sub_ranges, data);
     let is_partial =
         |range: &DateRange| whole(range.start, question.request.interval).is_some_and(|whole| whole != *range);
     let partial: Vec<String> = [sub_ranges.first(), sub_ranges.last()]
@@ -77,6 +79,22 @@ fn missing_days(draft: &mut Draft, range: DateRange, data: DateRange, which: &st
     }
     if range.start < data.start {
         draft.note(format!("the data begin on {}, so that the range {which}{range} is not complete", data.start));
+    }
+}
+
+/// Notes that some of several sub-ranges are before the first day of the data, or after the last one.
+fn empty_sub_ranges(draft: &mut Draft, question: &Question, sub_ranges: &[DateRange], data: DateRange) {
+    let before = sub_ranges.iter().filter(|range| range.end < data.start).count();
+    let after = sub_ranges.iter().filter(|range| data.end < range.start).count();
+    if before + after == sub_ranges.len() {
+        // The note on the whole range says so.
+        return;
+    }
+    for (count, which, day) in [(before, "before the first", data.start), (after, "after the last", data.end)] {
+        if count > 0 {
+            let sub_ranges = counted(count as u64, &question.request.interval.to_string());
+            draft.note(format!("{which} day of data, {day}: {sub_ranges}; a 0 there means no data"));
+        }
     }
 }
 

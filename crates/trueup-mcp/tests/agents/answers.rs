@@ -211,6 +211,11 @@ fn days_that_are_missing_are_said() {
     assert!(notes(json!("2024-Q2"), "total").contains("the data end on 2024-05-"));
     assert!(notes(json!("2024-Q2"), "total").contains("the data begin on 2024-05-01"));
     assert!(notes(json!("2023"), "total").contains("no data at all"));
+    let months = notes(json!("2024"), "month");
+    assert!(months.contains("before the first day of data, 2024-05-01: 4 months; a 0 there means no data"), "{months}");
+    assert!(months.contains("after the last day of data, 2024-05-"), "{months}");
+    let months = notes(json!("2023"), "month");
+    assert!(months.contains("no data at all") && !months.contains("day of data"), "{months}");
     let partial = notes(json!({ "start": "2024-05-06", "end": "2024-05-12" }), "month");
     assert!(partial.contains("only a part of a month"), "{partial}");
     assert_eq!(notes(json!({ "start": "2024-05-06", "end": "2024-05-12" }), "week"), "null");
