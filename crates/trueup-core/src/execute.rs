@@ -32,7 +32,9 @@ pub use event_reader::EventReader;
 pub use explain::{ExplainedDimension, ExplainedRange, Explanation, RunStatistics};
 pub use partial::{Partial, PartialError, Split};
 pub use unseen_values::{UnseenValue, ValueSearch};
-pub use why::{ExplainedMeasure, ExplainedMetric, Why};
+pub use why::{
+    ChangeClass, ExplainedMeasure, ExplainedMetric, MeasureChange, MeasureClass, MetricChange, RatioClass, Why,
+};
 
 use crate::aggregate::{AggregationMemo, EventAggregator, PartialResult, QueryContext, aggregate_spend};
 use crate::dataset::{Dataset, ReadAhead, StartedReads};
@@ -101,8 +103,8 @@ pub struct Execution {
 /// A function that receives how far a query is: the number of rows that it has read so far, and the number that it
 /// reads in all. It is called after each row group, by the thread that has read the row group, and not at all by a
 /// query that uses a kept result over the same rows. A query with totals or a comparison reads rows several times. So
-/// does [`why`](Dataset::why): once for the answer, once for the lines and, for a row without events, sometimes once
-/// more to see whether rows with events show its spend. Both numbers then begin again.
+/// does [`why`](Dataset::why): once for the answer (in a comparison, for each range), once for the lines and, for a row
+/// without events, sometimes once more to see whether rows with events show its spend. Both numbers then begin again.
 #[derive(Clone)]
 pub struct QueryProgress(Arc<dyn Fn(u64, u64) + Send + Sync>);
 

@@ -48,9 +48,9 @@ pub use dataset::{Dataset, DatasetError};
 pub use day::Day;
 pub use error::{Error, QueryError, UnknownField, message_with_causes};
 pub use execute::{
-    EmptyRange, EventReader, Execution, ExplainedDimension, ExplainedMeasure, ExplainedMetric, ExplainedRange,
-    Explanation, MixedCurrencies, Partial, PartialError, QueryProgress, RunStatistics, Split, UnseenValue, ValueSearch,
-    Why,
+    ChangeClass, EmptyRange, EventReader, Execution, ExplainedDimension, ExplainedMeasure, ExplainedMetric,
+    ExplainedRange, Explanation, MeasureChange, MeasureClass, MetricChange, MixedCurrencies, Partial, PartialError,
+    QueryProgress, RatioClass, RunStatistics, Split, UnseenValue, ValueSearch, Why,
 };
 pub use finish::{
     Column, ExtraMemory, NotComparable, ParquetProgress, Ratios, ResultTable, Row, StringColumn, Value, Values,

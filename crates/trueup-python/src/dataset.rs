@@ -168,10 +168,11 @@ impl Dataset {
     /// Explains the numbers of one row of an answer: the events, customers and rows of spend behind them.
     ///
     /// fields and the days, conditions and other options are those of `query`, except `strict`, `max_rows`, `targets`
-    ///     and the comparison with benchmarks. row: the value of each dimension of the query and, with an interval, the
-    ///     first day as `start`; a dict of `Table.to_dicts` is such a row, because numbers in it are ignored.
+    ///     and the comparison with benchmarks; with `compare`, the change is explained.
+    /// row: the value of each dimension of the query and, with an interval, the first day as `start`; a dict of
+    ///     `Table.to_dicts` is such a row, because numbers in it are ignored.
     /// metrics: only these metrics of the query. order: "oldest" day first, "newest" day first, or "largest" number or
-    ///     amount first. limit: the most lines of each measure.
+    ///     amount first. limit: the most lines of each measure, of a change for each class.
     #[pyo3(signature = (fields, **options))]
     fn why(
         &self,

@@ -48,7 +48,25 @@ impl Why {
         Ok(formulas)
     }
 
-    /// What the lines of each measure add up to, by name.
+    /// The first and the last day of the earlier range; `None` if the query does not compare.
+    #[getter]
+    fn previous(&self) -> Option<(chrono::NaiveDate, chrono::NaiveDate)> {
+        self.0.previous.map(|range| (range.start.date(), range.end.date()))
+    }
+
+    /// How much each metric changed, by name; empty if the query does not compare.
+    #[getter]
+    fn changes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let changes = PyDict::new(py);
+        for metric in &self.0.metrics {
+            if let Some(change) = &metric.change {
+                changes.set_item(&metric.name, to_python(py, change.change)?)?;
+            }
+        }
+        Ok(changes)
+    }
+
+    /// What the lines of each measure add up to, by name, those of an earlier range left out.
     #[getter]
     fn measures<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let measures = PyDict::new(py);
@@ -59,7 +77,8 @@ impl Why {
     }
 
     /// The lines that are listed, by measure: account, customer, event, day and stage, what the line adds, and the rule
-    /// by which it counts.
+    /// by which it counts. If the query compares, also the class (`current`, `previous` or `changed`) and the range;
+    /// lines of the earlier range subtract.
     #[getter]
     fn lines(&self) -> Table {
         Table::new(self.0.lines().clone())

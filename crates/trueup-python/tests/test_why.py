@@ -37,6 +37,19 @@ def test_a_line_says_by_which_rule_it_counts(worked_example: trueup.Dataset) -> 
     assert (why.total_lines, repr(why)) == (3, "<Why of closedRevenue, 3 lines>")
 
 
+def test_a_comparison_explains_the_change(worked_example: trueup.Dataset) -> None:
+    why = worked_example.why("closedRevenue", month="2025-02", compare="previous-period")
+    assert why.previous == (datetime.date(2025, 1, 1), datetime.date(2025, 1, 31))
+    assert (why.measures, why.changes) == ({"closedRevenue": Decimal(1020)}, {"closedRevenue": Decimal(120)})
+    lines = [(line["class"], line["range"], line["amount"]) for line in why.lines.to_dicts()]
+    assert lines == [
+        ("current", "current", Decimal(420)),
+        ("current", "current", Decimal(600)),
+        ("previous", "previous", Decimal(-900)),
+    ]
+    assert worked_example.why("leads", **DAYS).changes == {}
+
+
 def test_what_is_no_row_is_refused(worked_example: trueup.Dataset) -> None:
     expected = r"expected a value for each column by which a row of the answer is known \(`campaign`\)"
     with pytest.raises(trueup.QueryError, match=expected):

@@ -20,6 +20,7 @@
 //! | `figure` | a number of an answer, as people read it and in full, with the place that it comes from |
 //! | `sections`, `targets`, `benchmarks` | ask the questions, and make sections of the answers |
 //! | `sentences` | says in words what a comparison shows; [`Change`] does so for others than reports |
+//! | `explained` | says which customers made a number change, as `why` explains it |
 //! | `branding` | what whoever makes the report puts on it |
 //! | `document` | the report as plain data |
 //! | `html`, `chart`, `markdown` | write it; `escaped` is what the first two share |
@@ -32,6 +33,7 @@ mod change;
 mod chart;
 mod document;
 mod escaped;
+mod explained;
 pub mod field;
 mod figure;
 mod html;
@@ -50,6 +52,7 @@ pub mod text;
 pub use benchmarks::{Standing, standing};
 pub use branding::{Branding, BrandingFault};
 pub use change::{Across, Change};
+pub use explained::ExplainedChange;
 pub use figure::Verdict;
 pub use period::months_before;
 pub use question::query_command;

@@ -93,12 +93,12 @@ pub use trueup_core::dataset::{BlockCache, set_block_cache};
 pub use trueup_core::dataset::{ColumnCacheCounts, Insight, Insights, ResultCacheCounts, is_url, without_credentials};
 pub use trueup_core::model::tzdata_release;
 pub use trueup_core::{
-    ATTRIBUTION_WINDOW_DAYS, Column, Dataset, DatasetError, Day, EmptyRange, Error, Execution, ExplainedDimension,
-    ExplainedMeasure, ExplainedMetric, ExplainedRange, Explanation, ExtraMemory, Interrupt, Interruption, MemoryBudget,
-    MixedCurrencies, NoRoom, NotComparable, ParquetProgress, Partial, PartialError, QueryError, QueryProgress, Ratios,
-    Reservation, ResultTable, Row, RunStatistics, Shown, Split, StringColumn, StringList, UnknownField, UnseenValue,
-    Value, ValueSearch, Values, Why, day, definitions, dictionary, message_with_causes, money, most_similar, query,
-    targets,
+    ATTRIBUTION_WINDOW_DAYS, ChangeClass, Column, Dataset, DatasetError, Day, EmptyRange, Error, Execution,
+    ExplainedDimension, ExplainedMeasure, ExplainedMetric, ExplainedRange, Explanation, ExtraMemory, Interrupt,
+    Interruption, MeasureChange, MeasureClass, MemoryBudget, MetricChange, MixedCurrencies, NoRoom, NotComparable,
+    ParquetProgress, Partial, PartialError, QueryError, QueryProgress, RatioClass, Ratios, Reservation, ResultTable,
+    Row, RunStatistics, Shown, Split, StringColumn, StringList, UnknownField, UnseenValue, Value, ValueSearch, Values,
+    Why, day, definitions, dictionary, message_with_causes, money, most_similar, query, targets,
 };
 /// Files, readers and record batches into a dataset: [`Ingest`](ingest::Ingest) is the entry.
 #[cfg(feature = "ingest")]

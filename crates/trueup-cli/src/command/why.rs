@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 use trueup::definitions::Definitions;
 use trueup::query::{EventsQuery, Filter, LineOrder, RowValues, SortKey, WhyQuery, WhyRowFault};
 use trueup::{Dataset, Error, QueryError, UnseenValue, Value, Why};
+use trueup_report::ExplainedChange;
 use trueup_report::number::{NOTHING, counted, readable, readable_with};
 
 /// The rule is the answer to why: the columns that only tell lines apart go first.
@@ -23,7 +24,9 @@ Examples:
   trueup why my-data --fields campaign,bookRate --month 2025-01 --row campaign=Drains
   trueup why my-data --fields closedRevenue --month 2025-01 --sort amount:desc --limit 10
   trueup why my-data --fields campaign,leads,spend --year 2025 --interval month \\
-      --row start=2025-03-01 --row campaign=Drains --metric spend -o drains.csv";
+      --row start=2025-03-01 --row campaign=Drains --metric spend -o drains.csv
+  trueup why my-data --fields campaign,bookRate --month 2025-02 --compare previous-period \\
+      --row campaign=Drains --sort amount:desc";
 
 /// Show the events, customers and spend behind the numbers of one row of an answer
 ///
@@ -31,23 +34,28 @@ Examples:
 /// Each line is what a measure counts once: an event, a customer (shown on its state event) or a row of spend. The line
 /// says what it adds, and by which rule. The lines of a measure add up to it, and the measures make up the number in
 /// the answer, which the command checks.
+///
+/// With `--compare` it is the change of the row that is explained: which customers only one of the ranges counts, and
+/// which ones both count differently. Lines of the earlier range subtract, so that the lines add up to the change.
 #[derive(Debug, Args)]
 #[command(
     after_help = EXAMPLES,
     mut_arg("sort", |arg| arg.help(
-        "Order of the lines of each measure: date, date:desc, or amount:desc and count:desc for the largest first. By \
-         default the first day comes first"
+        "Order of the lines of each measure: date, date:desc, or amount:desc and count:desc for the largest first (with \
+         --compare, the largest change). By default the first day comes first"
     ).value_name("COLUMN[:desc]")),
     mut_arg("limit", |arg| arg.help(
-        "List at most LINES lines of each measure. The sums are of all lines. By default a table lists 100, and every \
-         other format lists all"
+        "List at most LINES lines of each measure, with --compare of each class of a measure. The sums are of all lines. \
+         By default a table lists 100, and every other format lists all"
     ).value_name("LINES")),
     mut_arg("format", |arg| arg.help("Format of the lines; by default the one for the ending of FILE, or a table, which begins with the sums")),
     mut_arg("all", |arg| arg.help("List all lines in a table, and show them all on a terminal")),
     mut_arg("output", |arg| arg.help(
         "Write the lines to this file instead of stdout. The file appears once it is complete, and must not exist yet"
     )),
-    mut_arg("compare", |arg| arg.hide(true)),
+    mut_arg("compare", |arg| arg.help(
+        "Explain how the row changed since an earlier range: `previous-period`, `previous-year`, or two days as START..END"
+    )),
     mut_arg("targets", |arg| arg.hide(true)),
     mut_arg("totals", |arg| arg.hide(true)),
 )]
@@ -151,14 +159,16 @@ fn line_order(keys: &[SortKey]) -> Result<LineOrder, Failure> {
 fn summary(why: &Why, definitions: &Definitions) -> String {
     let mut text = String::new();
     let row = why.row.iter().map(|(name, value)| format!("{name} `{value}`, "));
-    let _ = writeln!(text, "{}{} to {}", row.collect::<String>(), why.range.start, why.range.end);
+    let since = why.previous.map(|range| format!(", compared with {range}")).unwrap_or_default();
+    let _ = writeln!(text, "{}{}{since}", row.collect::<String>(), why.range);
     for metric in &why.metrics {
         let value = if metric.is_over_nothing {
             NOTHING.to_owned()
         } else {
             readable_with(definitions, &metric.name, metric.value)
         };
-        let _ = writeln!(text, "{} is {value}: {}", metric.name, metric.formula);
+        let (change, classes) = changed(ExplainedChange::of_metric(definitions, metric));
+        let _ = writeln!(text, "{} is {value}{change}: {}{classes}", metric.name, metric.formula);
     }
     for measure in &why.measures {
         let (name, lines) = (measure.measure.name(), counted(measure.lines, "line"));
@@ -170,8 +180,15 @@ fn summary(why: &Why, definitions: &Definitions) -> String {
             listed if listed < measure.lines => format!(", {listed} of them listed"),
             _ => String::new(),
         };
-        let _ = writeln!(text, "{name} is {sum}: {lines}{first}");
+        let (change, classes) = changed(ExplainedChange::of_measure(measure));
+        let _ = writeln!(text, "{name} is {sum}{change}: {lines}{first}{classes}");
     }
     text.push('\n');
     text
+}
+
+/// Returns how a number changed, and a line for each class; empty texts if nothing is compared.
+fn changed(change: Option<ExplainedChange>) -> (String, String) {
+    let Some(ExplainedChange { change, classes }) = change else { return Default::default() };
+    (format!(", {change}"), classes.iter().map(|class| format!("\n  {class}")).collect())
 }

@@ -112,5 +112,47 @@ fn the_help_says_what_lines_are() {
     {
         assert!(help.contains(text), "{help}");
     }
-    assert!(!help.contains("--totals") && !help.contains("--compare"), "{help}");
+    assert!(help.contains("--compare") && !help.contains("--totals"), "{help}");
+}
+
+#[test]
+fn a_comparison_explains_the_change() {
+    let workspace = Workspace::with_dataset();
+    let of = |more: &[&str]| {
+        let days =
+            ["why", "ds", "--month", "2025-02", "--compare", "previous-period", "--fields", "leads,bookRate,spend"];
+        workspace.run(&[&days, more].concat()).succeeded()
+    };
+    let table = of(&[]);
+    let (summary, _) = table.split_once("\n\n").unwrap();
+    assert_eq!(
+        summary,
+        "2025-02-01 to 2025-02-28, compared with 2025-01-01 to 2025-01-31\n\
+         leads is 1, before 2, change -1: leads\n\
+         bookRate is 0.0%, before 50.0%, change -50.00 pp: bookedCustomers / customers\n  \
+         current: 1 customer, before –, now 0.0%, rate effect 0.00 pp, mix effect -25.00 pp\n  \
+         previous: 2 customers, before 50.0%, now –, rate effect 0.00 pp, mix effect -25.00 pp\n\
+         spend is 0.00, before 110.50, change -110.50: adSpend + managementFee\n\
+         leads is 1, before 2, change -1: 3 lines\n  \
+         current: +1, 1 customer\n  \
+         previous: -2, 2 customers\n\
+         bookedCustomers is 0, before 1, change -1: 1 line\n  \
+         previous: -1, 1 customer\n\
+         customers is 1, before 2, change -1: 3 lines\n  \
+         current: +1, 1 customer\n  \
+         previous: -2, 2 customers\n\
+         adSpend is 0.00, before 100.00, change -100.00: 1 line\n  \
+         previous: -100.00, 1 campaign\n\
+         managementFee is 0.00, before 10.50, change -10.50: 1 line\n  \
+         previous: -10.50, 1 campaign"
+    );
+    let csv = of(&["--metric", "bookRate", "--format", "csv", "--limit", "1", "--sort", "date:desc"]);
+    assert_eq!(
+        csv,
+        "measure,class,range,account,opportunityId,eventId,date,type,count,rule\n\
+         bookedCustomers,previous,previous,acme,1,e3,2025-01-20,closed,-1,state event: the last closed event; booked by event \
+         e2 on 2025-01-04\n\
+         customers,current,current,beta,1,e5,2025-02-01,lead-originated,1,state event: the last live lead-originated event\n\
+         customers,previous,previous,acme,1,e3,2025-01-20,closed,-1,state event: the last closed event\n"
+    );
 }

@@ -1,8 +1,20 @@
 //! The contributions of groups to the change of a ratio, split into rate and mix.
 
 use super::exact::nearest_quotient;
-use super::exact_values::ExactValue;
+use super::exact_values::{ExactValue, scale};
 use num_bigint::BigInt;
+
+/// Returns the rate effect and the mix effect of each part of a ratio. A part has a value in the earlier range and one
+/// in the range that is asked for. `is_money` says it of the numerator and of the denominator. `None` if the
+/// denominators of all parts add up to 0 in one range.
+pub(crate) fn effects_of_parts(parts: &[[ExactValue; 2]], is_money: [bool; 2]) -> Option<Vec<[f64; 2]>> {
+    let all = [0, 1].map(|range| ExactValue {
+        numerator: parts.iter().map(|part| part[range].numerator).sum(),
+        denominator: parts.iter().map(|part| part[range].denominator).sum(),
+    });
+    let ratio = RatioOfAll::new(all, scale(is_money))?;
+    Some(parts.iter().map(|part| [ratio.rate_effect(*part), ratio.mix_effect(*part)]).collect())
+}
 
 /// A ratio over all groups of two ranges, against which the effects of one group are computed.
 ///

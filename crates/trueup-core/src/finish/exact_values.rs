@@ -7,10 +7,10 @@ use num_bigint::BigInt;
 
 /// The exact value of a metric for one group: a sum over 1, or the two sums of a ratio. Money is in millionths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ExactValue {
-    pub(super) numerator: i128,
+pub(crate) struct ExactValue {
+    pub(crate) numerator: i128,
     /// 0 for a ratio over nothing.
-    pub(super) denominator: i128,
+    pub(crate) denominator: i128,
 }
 
 /// The exact values of a metric for some groups.
@@ -50,13 +50,7 @@ impl ExactValues {
 
     /// Returns what a quotient of exact values is multiplied and divided by, so that money in it is in currency units.
     pub(super) const fn scale(&self) -> [i64; 2] {
-        const fn unit(is_money: bool) -> i64 {
-            if is_money { money::MICROS_PER_UNIT } else { 1 }
-        }
-        match (self.numerator_is_money, self.denominator_is_money) {
-            (true, true) => [1, 1],
-            (numerator, denominator) => [unit(denominator), unit(numerator)],
-        }
+        scale([self.numerator_is_money, self.denominator_is_money])
     }
 
     /// Returns the sum of the numerators over that of the denominators.
@@ -69,6 +63,18 @@ impl ExactValues {
     pub(super) fn bytes(&self) -> usize {
         let sums = self.numerators.capacity() + self.denominators.as_ref().map_or(0, Vec::capacity);
         sums * size_of::<i128>()
+    }
+}
+
+/// Returns what a quotient is multiplied and divided by, so that money in it is in currency units. `is_money` says
+/// whether the numerator and the denominator are.
+pub(super) const fn scale(is_money: [bool; 2]) -> [i64; 2] {
+    const fn unit(is_money: bool) -> i64 {
+        if is_money { money::MICROS_PER_UNIT } else { 1 }
+    }
+    match is_money {
+        [true, true] => [1, 1],
+        [numerator, denominator] => [unit(denominator), unit(numerator)],
     }
 }
 

@@ -10,7 +10,8 @@ use std::collections::BTreeSet;
 const ACCOUNT_KEYS: [&str; 2] = ["account", "accountKey"];
 
 /// The order in which the lines of each measure of a [`Why`](crate::Why) are listed. Lines that are equal in this order
-/// are in the order of their days, then of accounts and customers.
+/// are in the order of their days, then of accounts and customers. The lines of a changed customer are together, on the
+/// first of their days or, if the last day comes first, on the last one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LineOrder {
     /// By day, the first day first.
@@ -18,7 +19,8 @@ pub enum LineOrder {
     Oldest,
     /// By day, the last day first.
     Newest,
-    /// By what a line adds, the largest number or amount first.
+    /// By what a line adds, the largest number or amount first; by how much a customer, an agent or a campaign changes,
+    /// if a change is explained.
     Largest,
 }
 
@@ -26,8 +28,11 @@ pub enum LineOrder {
 ///
 /// # Row
 /// The row is given by the value of each dimension of the query and, if the query has several sub-ranges, by the first
-/// day of its sub-range. The sorting, the limit and the totals of the query do not matter. Of a query that compares,
-/// the row is that of the range asked for.
+/// day of its sub-range. The sorting, the limit and the totals of the query do not matter.
+///
+/// # Comparisons
+/// Of a query that [compares](EventsQuery::compare), the change of the row is explained: who is counted only in one of
+/// the ranges, or differently in both.
 ///
 /// # Errors
 /// Building a question never fails. [`Dataset::why`](crate::Dataset::why) returns its faults.
@@ -99,7 +104,8 @@ impl WhyQuery {
         self
     }
 
-    /// Lists only the first `lines` lines of each measure; all lines if not called. The sums are always of all lines.
+    /// Lists only the first `lines` lines of each measure and, of a change, of each [class](crate::ChangeClass); all
+    /// lines if not called. The sums are always of all lines.
     #[must_use]
     pub const fn limit(mut self, lines: usize) -> Self {
         self.limit = Some(lines);

@@ -35,3 +35,4 @@ mod sorted;
 mod splits;
 mod targets;
 mod why;
+mod why_changes;

@@ -18,7 +18,7 @@ use trueup_testkit::cases::{case, cohort_case, duration_case};
 use trueup_testkit::exhaustive::cases;
 use trueup_testkit::oracle::{AnsweredRow, ExplainedLine, METRICS, Request, Tables, answer, explained};
 
-type JsonRow = serde_json::Map<String, serde_json::Value>;
+pub(crate) type JsonRow = serde_json::Map<String, serde_json::Value>;
 
 fn oracle_rows(tables: &Tables, request: &Request) -> Option<Vec<JsonRow>> {
     serde_json::from_str(&answer(tables, request).ok()?).ok()
@@ -35,7 +35,7 @@ fn question(query: &EventsQuery, row: &JsonRow) -> WhyQuery {
 }
 
 /// Returns the text of a value in a row.
-fn text(table: &ResultTable, row: usize, column: &str) -> String {
+pub(crate) fn text(table: &ResultTable, row: usize, column: &str) -> String {
     match table.value(row, column) {
         Some(Value::Text(text)) => text.to_owned(),
         Some(Value::Day(day)) => day.to_string(),
@@ -44,9 +44,10 @@ fn text(table: &ResultTable, row: usize, column: &str) -> String {
 }
 
 /// Returns what a line adds.
-fn adds(lines: &ResultTable, row: usize) -> i128 {
+pub(crate) fn adds(lines: &ResultTable, row: usize) -> i128 {
     let count = match lines.value(row, "count") {
         Some(Value::Count(count)) => i128::from(count),
+        Some(Value::Integer(change)) => i128::from(change),
         _ => 0,
     };
     let amount = match lines.value(row, "amount") {
@@ -82,18 +83,18 @@ fn value(lines: &ResultTable, metric: &str) -> f64 {
     }
 }
 
-fn why(dataset: &Dataset, question: &WhyQuery) -> Why {
+pub(crate) fn why(dataset: &Dataset, question: &WhyQuery) -> Why {
     dataset.why(question, Execution::default()).unwrap()
 }
 
 /// Returns the lines as texts.
-fn lines(why: &Why) -> Vec<String> {
+pub(crate) fn lines(why: &Why) -> Vec<String> {
     let table = why.lines();
     table.rows().map(|row| row.values().map(|(_, value)| format!("{value:?}")).collect::<Vec<_>>().join(" ")).collect()
 }
 
 /// Returns a line, with the name of its measure.
-fn line(lines: &ResultTable, row: usize) -> (String, ExplainedLine) {
+pub(crate) fn line(lines: &ResultTable, row: usize) -> (String, ExplainedLine) {
     let line = ExplainedLine {
         account: text(lines, row, "account"),
         opportunity_id: text(lines, row, "opportunityId"),
@@ -107,7 +108,7 @@ fn line(lines: &ResultTable, row: usize) -> (String, ExplainedLine) {
 }
 
 /// Returns the lines of the oracle behind a row of its answer, for some measures.
-fn oracle_lines(
+pub(crate) fn oracle_lines(
     (tables, request): (&Tables, &Request),
     row: &JsonRow,
     measures: &[ExplainedMeasure],

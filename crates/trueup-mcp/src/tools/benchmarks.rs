@@ -37,8 +37,8 @@ static ARGUMENTS: [Argument; 4] = [
 pub(crate) static TOOL: Tool = Tool {
     name: "benchmarks",
     title: "Benchmarks",
-    description: "Each account compared with all accounts of its own industry, for calendar months: its value, the benchmark, the percentiles that \
-                  it is between, and whether that is better. Null with the reason where there is no figure.",
+    description: "Each account compared with all accounts of its own industry, for calendar months: value, benchmark, the percentiles that it is \
+                  between, and whether that is better. Null with the reason where there is no figure.",
     groups: &[Group { arguments: &ARGUMENTS, is_described: true }],
     run,
 };

@@ -1,12 +1,12 @@
 //! `compare`: metrics of two ranges, and how they changed.
 
-use crate::answer::{AllRows, Answer, Grid};
+use crate::answer::{AllRows, Answer, Draft, Grid};
 use crate::cell::Cell;
 use crate::question::{DETAILS, Question, ROWS, SUBJECT};
 use crate::schema::{Argument, Group, Kind};
 use crate::toolbox::{Call, Tool};
 use crate::{Fault, notes};
-use trueup::query::{ComparedColumn, ComparisonRange};
+use trueup::query::{ComparedColumn, ComparisonRange, DateRange};
 use trueup::request::ComparedWith;
 use trueup::{ResultTable, Value};
 use trueup_report::Verdict;
@@ -33,9 +33,12 @@ pub(crate) static TOOL: Tool = Tool {
     run,
 };
 
+/// The range that a call compares with by default.
+pub(crate) const DEFAULT: &str = "previous-period";
+
 /// Returns the range that a call compares with.
 pub(crate) fn earlier(call: &Call<'_>) -> Result<ComparedWith, Fault> {
-    let text = call.arguments.text("with").unwrap_or("previous-period");
+    let text = call.arguments.text("with").unwrap_or(DEFAULT);
     let earlier: ComparisonRange = text.parse().map_err(|error: trueup::query::ParseComparisonRangeError| {
         let fix = if text == "benchmarks" {
             "the tool `benchmarks` compares with other accounts"
@@ -54,21 +57,26 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
     let mut draft = question.draft(call, &question.metrics.join(", "))?;
     if let ComparedWith::Earlier(earlier) = compared {
         let before = earlier.range(question.range()).map_err(trueup::QueryError::from)?;
-        draft.head.push(format!("compared with {before}"));
-        let days = serde_json::json!({ "start": before.start.to_string(), "end": before.end.to_string() });
-        draft.data.insert("comparedWith".to_owned(), days);
-        if before.days() != question.range().days() {
-            draft.note(format!(
-                "the ranges have {} and {} days: a part of each change is the number of days",
-                question.range().days(),
-                before.days()
-            ));
-        }
+        say_compared(&mut draft, question.range(), before);
     }
     notes::numbers(&mut draft, &question, &table);
     draft.grid = Some(grid(&question, table));
     question.end(&mut draft);
     Ok(draft.finish())
+}
+
+/// Says what a range is compared with.
+pub(crate) fn say_compared(draft: &mut Draft, range: DateRange, before: DateRange) {
+    draft.head.push(format!("compared with {before}"));
+    let days = serde_json::json!({ "start": before.start.to_string(), "end": before.end.to_string() });
+    draft.data.insert("comparedWith".to_owned(), days);
+    if before.days() != range.days() {
+        draft.note(format!(
+            "the ranges have {} and {} days: a part of each change is the number of days",
+            range.days(),
+            before.days()
+        ));
+    }
 }
 
 /// Returns the rows, with a column of directions after that of each change.

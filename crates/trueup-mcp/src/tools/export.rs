@@ -22,8 +22,8 @@ static ARGUMENTS: [Argument; 2] = [
 pub(crate) static TOOL: Tool = Tool {
     name: "export",
     title: "Export",
-    description: "Writes all rows of a question to a new file in the folder that the server was started with, and never anywhere else, nor over a \
-                  file. Other arguments as in `query`.",
+    description: "Writes all rows of a question to a new file in the folder of the server, never over another file. Other arguments as in \
+                  `query`.",
     groups: &[
         Group { arguments: &ARGUMENTS, is_described: true },
         Group { arguments: &SUBJECT, is_described: false },

@@ -18,7 +18,7 @@ static ARGUMENTS: [Argument; 4] = [
 pub(crate) static TOOL: Tool = Tool {
     name: "find_fields",
     title: "Find fields",
-    description: "Metrics and dimensions: unit, definition, formula, how values add up, which values are better, synonyms.",
+    description: "Metrics and dimensions: unit, definition, formula, how values add up, which are better, synonyms.",
     groups: &[Group { arguments: &ARGUMENTS, is_described: true }],
     run,
 };

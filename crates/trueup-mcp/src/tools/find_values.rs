@@ -22,7 +22,7 @@ static ARGUMENTS: [Argument; 5] = [
 pub(crate) static TOOL: Tool = Tool {
     name: "find_values",
     title: "Find values",
-    description: "The values of a dimension with the number of events of each, or the nearest ones if none has the text that is searched for. Use it before a condition.",
+    description: "The values of a dimension with their numbers of events, or the nearest to a text that none has. Use it before a condition.",
     groups: &[Group { arguments: &ARGUMENTS, is_described: true }],
     run,
 };

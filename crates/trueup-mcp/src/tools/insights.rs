@@ -31,8 +31,8 @@ static ARGUMENTS: [Argument; 5] = [
 pub(crate) static TOOL: Tool = Tool {
     name: "insights",
     title: "Insights",
-    description: "Published insights about accounts, item by item, by priority and day. They were written by others, are about the period that they \
-                  name, and are not computed here: check a number with `query`.",
+    description: "Published insights about accounts, item by item, by priority and day. They are about the period that they name, and not \
+                  computed here: check a number with `query`.",
     groups: &[Group { arguments: &ARGUMENTS, is_described: true }],
     run,
 };

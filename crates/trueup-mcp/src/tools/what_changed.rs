@@ -1,6 +1,6 @@
 //! `what_changed`: how one metric changed, and what made it change, in sentences.
 
-use super::compare::{WITH, earlier, has_both};
+use super::compare::{DEFAULT, WITH, earlier, has_both};
 use crate::answer::{Answer, Grid};
 use crate::cell::{Cell, data_text, quoted};
 use crate::question::{Days, Question, dataset};
@@ -34,8 +34,8 @@ static ARGUMENTS: [Argument; 5] = [
 pub(crate) static TOOL: Tool = Tool {
     name: "what_changed",
     title: "What changed",
-    description: "How a metric changed against an earlier range, and which values of dimensions made it change, in sentences with numbers. What \
-                  they contribute adds up to the change. Each has the arguments of `why`.",
+    description: "How a metric changed against an earlier range, and which values of dimensions made it change, in sentences with numbers. Their \
+                  contributions add up to the change; each has the arguments of `why`.",
     groups: &[Group { arguments: &ARGUMENTS, is_described: true }, Group { arguments: &WITH, is_described: false }],
     run,
 };
@@ -71,9 +71,14 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
                 _ => "",
             };
             rows.push([vec![Cell::word(dimension.clone()), Cell::text(value)], cells].concat());
-            whys.push(json!({
-                "metrics": [metric], "by": [dimension], "days": days, "row": { dimension.clone(): data_text(value) }, "metric": metric,
-            }));
+            let mut why = json!({
+                "metrics": [metric], "by": [dimension], "days": days, "with": call.arguments.text("with").unwrap_or(DEFAULT),
+                "row": { dimension.clone(): data_text(value) },
+            });
+            if let Some(accounts) = call.arguments.texts("accounts") {
+                why["accounts"] = accounts.into();
+            }
+            whys.push(why);
         }
         let draft = match &mut draft {
             Some(draft) => draft,

@@ -1,5 +1,6 @@
-//! `why`: what the numbers of one row are made of.
+//! `why`: what the numbers of one row are made of, or who made them change.
 
+use super::compare::{WITH, earlier, say_compared};
 use crate::answer::{Answer, Grid};
 use crate::cell::{Cell, quoted};
 use crate::question::{DETAILS, INTERVAL, Question, SUBJECT};
@@ -7,7 +8,10 @@ use crate::schema::{Argument, Group, Kind};
 use crate::toolbox::{Call, Tool};
 use crate::{Fault, notes};
 use serde_json::{Value as Json, json};
+use trueup::definitions::Definitions;
 use trueup::query::{LineOrder, WhyQuery};
+use trueup::{ExplainedMeasure, ExplainedMetric, Value};
+use trueup_report::ExplainedChange;
 
 static ARGUMENTS: [Argument; 3] = [
     Argument::new("row", Kind::Row, "The row: the value of each dimension of `by` and, with an interval, `start`."),
@@ -23,10 +27,12 @@ pub(crate) static TOOL: Tool = Tool {
     name: "why",
     title: "Why",
     description: "Why a number of a row is what it is: value, formula, the sums that it is made of, and their first lines (events, customers, \
-                  spend), each with the rule by which it counts. All lines add up to the number. Other arguments as in `query`.",
+                  spend), each with the rule by which it counts. All lines add up to the number. With `with`, as in `compare`, the customers \
+                  who made it change, and their rate and mix effects. Other arguments as in `query`.",
     groups: &[
         Group { arguments: &SUBJECT, is_described: false },
         Group { arguments: &ARGUMENTS, is_described: true },
+        Group { arguments: &WITH, is_described: false },
         Group { arguments: &INTERVAL, is_described: false },
         Group { arguments: &DETAILS, is_described: false },
     ],
@@ -34,7 +40,8 @@ pub(crate) static TOOL: Tool = Tool {
 };
 
 fn run(call: &Call<'_>) -> Result<Answer, Fault> {
-    let question = Question::read(call, None)?;
+    let compared = call.arguments.text("with").map(|_| earlier(call)).transpose()?;
+    let question = Question::read(call, compared)?;
     let mut why = WhyQuery::new(question.prepared.events().clone()).order(LineOrder::Largest).limit(question.limit);
     if let Some(Json::Object(row)) = call.arguments.value("row") {
         for (name, value) in row {
@@ -60,6 +67,9 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
         answer.range.start,
         answer.range.end
     ));
+    if let Some(before) = answer.previous {
+        say_compared(&mut draft, answer.range, before);
+    }
     let mut metrics = Vec::new();
     for metric in &answer.metrics {
         let cell = if metric.is_over_nothing {
@@ -68,15 +78,21 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
         } else {
             Cell::number(definitions, &metric.name, metric.value)
         };
-        draft.head.push(format!("{} = {} = {}", metric.name, metric.formula, cell.text));
-        metrics.push(json!({ "name": metric.name, "formula": metric.formula, "value": cell.value }));
+        let change = changed(ExplainedChange::of_metric(definitions, metric));
+        draft.head.push(format!("{} = {} = {}{change}", metric.name, metric.formula, cell.text));
+        let mut data = json!({ "name": metric.name, "formula": metric.formula, "value": cell.value });
+        add_metric_change(&mut data, metric, definitions);
+        metrics.push(data);
     }
     let mut sums = Vec::new();
     for measure in &answer.measures {
         let name = if matches!(measure.sum, trueup::Value::Money(_)) { "total" } else { "eventCount" };
         let sum = Cell::number(definitions, name, measure.sum);
-        draft.head.push(format!("{} = {}: {} lines", measure.measure.name(), sum.text, measure.lines));
-        sums.push(json!({ "measure": measure.measure.name(), "sum": sum.value, "lines": measure.lines }));
+        let change = changed(ExplainedChange::of_measure(measure));
+        draft.head.push(format!("{} = {}: {} lines{change}", measure.measure.name(), sum.text, measure.lines));
+        let mut data = json!({ "measure": measure.measure.name(), "sum": sum.value, "lines": measure.lines });
+        add_measure_change(&mut data, measure, definitions);
+        sums.push(data);
     }
     draft.data.insert("metrics".to_owned(), metrics.into());
     draft.data.insert("measures".to_owned(), sums.into());
@@ -87,4 +103,40 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
     draft.grid =
         Some(Grid::new(&columns, rows, all, "the sums are of all lines; narrow with `where` or name one `metric`"));
     Ok(draft.finish())
+}
+
+/// Returns how a number changed, with a line for each class of customers; an empty text if nothing is compared.
+fn changed(change: Option<ExplainedChange>) -> String {
+    let Some(ExplainedChange { change, classes }) = change else { return String::new() };
+    let classes = classes.iter().map(|class| format!("\n  {class}"));
+    format!("; {change}{}", classes.collect::<String>())
+}
+
+/// Adds to the data of a metric how it changed. Classes of nobody are left out.
+fn add_metric_change(data: &mut Json, metric: &ExplainedMetric, definitions: &Definitions) {
+    let Some(change) = &metric.change else { return };
+    let number = |value: Value<'_>| Cell::number(definitions, &metric.name, value).value;
+    data["previous"] = if change.is_previous_over_nothing { Json::Null } else { number(change.previous) };
+    // A change to or from nothing is not a number.
+    let is_number = !(metric.is_over_nothing || change.is_previous_over_nothing);
+    data["change"] = if is_number { number(change.change) } else { Json::Null };
+    let classes = change.classes.iter().filter(|class| class.customers > 0).map(|class| {
+        json!({
+            "class": class.class.name(), "customers": class.customers, "previous": number(class.previous),
+            "value": number(class.current), "rateEffect": number(class.rate_effect), "mixEffect": number(class.mix_effect),
+        })
+    });
+    data["classes"] = classes.collect();
+}
+
+/// Adds to the data of a measure how it changed. Classes of nobody are left out.
+fn add_measure_change(data: &mut Json, measure: &ExplainedMeasure, definitions: &Definitions) {
+    let Some(change) = &measure.change else { return };
+    let number = |value: Value<'_>| Cell::number(definitions, "total", value).value;
+    data["previous"] = number(change.previous);
+    data["change"] = number(change.change);
+    let classes = change.classes.iter().filter(|class| class.counted > 0).map(|class| {
+        json!({ "class": class.class.name(), "counted": class.counted, "change": number(class.change), "lines": class.lines })
+    });
+    data["classes"] = classes.collect();
 }

@@ -134,14 +134,26 @@ fn what_changed_says_so_in_sentences_and_how_to_ask_why() {
     let whys = found.data["why"].as_array().unwrap();
     assert_eq!(whys.len(), 4);
     for (why, row) in whys.iter().zip(found.data["rows"].as_array().unwrap()) {
-        // A row that has nothing now has nothing to explain.
-        if row[3] != json!(0) {
-            let explained = answer(&toolbox, "why", why.clone());
-            assert_eq!(explained.data["metrics"][0]["value"], row[3]);
-        }
+        let explained = answer(&toolbox, "why", why.clone());
+        let metric = &explained.data["metrics"][0];
+        assert_eq!([&metric["previous"], &metric["value"], &metric["change"]], [&row[2], &row[3], &row[4]]);
+        let classes = explained.data["measures"][0]["classes"].as_array().unwrap();
+        let added: i64 = classes.iter().map(|class| class["change"].as_i64().unwrap()).sum();
+        assert_eq!(json!(added), row[4]);
+        assert!(explained.text.contains("compared with 2024-08-01 to 2024-08-31"), "{}", explained.text);
+        assert!(explained.text.chars().count() <= 4_000 && explained.data.to_string().chars().count() <= 4_000);
     }
     let ratio = answer(&toolbox, "what_changed", json!({ "metric": "bookRate", "days": "2024-09" }));
     assert!(ratio.text.contains("(rate ") && ratio.text.contains("the mix"), "{}", ratio.text);
+    let account = json!({ "metric": "bookRate", "days": "2024-09", "accounts": [DEMO.dataset.accounts().iter().next().unwrap().key] });
+    let ratio = answer(&toolbox, "what_changed", account);
+    let explained = answer(&toolbox, "why", ratio.data["why"][0].clone());
+    assert_eq!(explained.data["metrics"][0]["value"], ratio.data["rows"][0][3]);
+    let metric = &explained.data["metrics"][0];
+    let effects =
+        metric["classes"].as_array().unwrap().iter().flat_map(|class| [&class["rateEffect"], &class["mixEffect"]]);
+    let added: f64 = effects.map(|effect| effect.as_f64().unwrap()).sum();
+    assert!((added - metric["change"].as_f64().unwrap()).abs() < 1e-12, "{metric}");
 }
 
 #[test]

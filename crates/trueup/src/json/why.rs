@@ -2,7 +2,7 @@
 
 use super::{Frame, JsonRows, amount, count, double, escape, signed};
 use trueup_core::dictionary::ValueFormat;
-use trueup_core::{ExplainedMeasure, ExplainedMetric, ResultTable, Value, Why};
+use trueup_core::{ExplainedMeasure, ExplainedMetric, MeasureClass, MetricChange, RatioClass, ResultTable, Value, Why};
 
 /// Returns an explanation as one object. Its lines are the last member, and are written row by row.
 ///
@@ -12,10 +12,17 @@ use trueup_core::{ExplainedMeasure, ExplainedMetric, ResultTable, Value, Why};
 ///  "measures":[{"measure":"bookedCustomers","format":"number","sum":4,"lines":4,"leftOut":0}, ...],
 ///  "lines":[{"measure":"bookedCustomers","account":"north","opportunityId":"c1", ...}, ...]}
 /// ```
+///
+/// If a change is explained, it also has `previousStart` and `previousEnd`, and each metric and measure has `previous`,
+/// `change` and `classes`.
 pub(crate) fn explanation(why: Why) -> JsonRows<ResultTable> {
     let mut head = JsonObject::default();
     escape(&why.range.start.to_string(), head.member("start"));
     escape(&why.range.end.to_string(), head.member("end"));
+    if let Some(previous) = why.previous {
+        escape(&previous.start.to_string(), head.member("previousStart"));
+        escape(&previous.end.to_string(), head.member("previousEnd"));
+    }
     let mut row = JsonObject::default();
     for (column, value) in &why.row {
         escape(value, row.member(column));
@@ -32,6 +39,22 @@ fn metric(metric: &ExplainedMetric) -> Vec<u8> {
     escape(&metric.name, object.member("metric"));
     number(metric.value, object.member("value"));
     escape(&metric.formula, object.member("formula"));
+    if let Some(MetricChange { previous, change, classes, .. }) = &metric.change {
+        number(*previous, object.member("previous"));
+        number(*change, object.member("change"));
+        list(classes.iter().map(ratio_class), object.member("classes"));
+    }
+    object.closed()
+}
+
+fn ratio_class(class: &RatioClass) -> Vec<u8> {
+    let mut object = JsonObject::default();
+    escape(class.class.name(), object.member("class"));
+    number(Value::Count(class.customers), object.member("customers"));
+    number(class.previous, object.member("previous"));
+    number(class.current, object.member("value"));
+    number(class.rate_effect, object.member("rateEffect"));
+    number(class.mix_effect, object.member("mixEffect"));
     object.closed()
 }
 
@@ -43,6 +66,24 @@ fn measure(measure: &ExplainedMeasure) -> Vec<u8> {
     number(measure.sum, object.member("sum"));
     number(Value::Count(measure.lines), object.member("lines"));
     number(Value::Count(measure.lines - measure.listed), object.member("leftOut"));
+    if let Some(change) = &measure.change {
+        number(change.previous, object.member("previous"));
+        number(change.change, object.member("change"));
+        escape(change.unit, object.member("unit"));
+        list(change.classes.iter().map(measure_class), object.member("classes"));
+    }
+    object.closed()
+}
+
+fn measure_class(class: &MeasureClass) -> Vec<u8> {
+    let mut object = JsonObject::default();
+    escape(class.class.name(), object.member("class"));
+    number(Value::Count(class.counted), object.member("counted"));
+    number(class.current, object.member("sum"));
+    number(class.previous, object.member("previous"));
+    number(class.change, object.member("change"));
+    number(Value::Count(class.lines), object.member("lines"));
+    number(Value::Count(class.lines - class.listed), object.member("leftOut"));
     object.closed()
 }
 

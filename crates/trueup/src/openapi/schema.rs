@@ -154,6 +154,8 @@ fn explanation_schemas() -> Vec<(&'static str, JsonValue)> {
         [
             ("start", day("The first day of the row.")),
             ("end", day("The last day of the row.")),
+            ("previousStart", day("With `compare`, the first day of the earlier range.")),
+            ("previousEnd", day("With `compare`, the last day of the earlier range.")),
             (
                 "row",
                 typed("object")
@@ -178,6 +180,41 @@ fn explanation_schemas() -> Vec<(&'static str, JsonValue)> {
             ("metric", described("string", "The name of the metric.")),
             ("value", described("number", "Its value, as in the answer without `why`.")),
             ("formula", described("string", "What it is made of, such as `bookedCustomers / customers`.")),
+            ("previous", described("number", "With `compare`, its value in the earlier range.")),
+            ("change", described("number", "With `compare`, its value minus the previous one.")),
+            (
+                "classes",
+                list_of("ChangedRatio")
+                    .with("description", "With `compare`, the customers of a ratio; empty for other metrics, and for a ratio of spend or of agents."),
+            ),
+        ],
+    );
+    let class = || {
+        one_of(["current", "previous", "changed", "unchanged"])
+            .with("description", "Whether only one range counts them, or both do: differently, or the same.")
+    };
+    let or_null = |text: &'static str| object([("type", texts(["number", "null"]))]).with("description", text);
+    let ratio_class = members(
+        &["class", "customers", "previous", "value", "rateEffect", "mixEffect"],
+        [
+            ("class", class()),
+            ("customers", described("integer", "The number of customers of the class.")),
+            ("previous", or_null("Their ratio in the earlier range; null if it is over nothing.")),
+            ("value", or_null("Their ratio in the range; null if it is over nothing.")),
+            ("rateEffect", or_null("What they add to the change because their ratio changed.")),
+            ("mixEffect", or_null("What they add to the change because their share in the denominator changed.")),
+        ],
+    );
+    let measure_class = members(
+        &["class", "counted", "sum", "previous", "change", "lines", "leftOut"],
+        [
+            ("class", class()),
+            ("counted", described("integer", "The number of customers, agents or campaigns of the class.")),
+            ("sum", described("number", "What they add up to in the range.")),
+            ("previous", described("number", "What they add up to in the earlier range.")),
+            ("change", described("number", "What they add to the change.")),
+            ("lines", described("integer", "The number of their lines.")),
+            ("leftOut", described("integer", "The number of their lines that are not listed.")),
         ],
     );
     let measure = members(
@@ -188,15 +225,29 @@ fn explanation_schemas() -> Vec<(&'static str, JsonValue)> {
                 "format",
                 one_of(["number", "currency"]).with("description", "Whether its lines add `count` or `amount`."),
             ),
-            ("sum", described("number", "What all lines add up to.")),
+            ("sum", described("number", "What all lines of the range add up to.")),
             ("lines", described("integer", "The number of all lines.")),
             ("leftOut", described("integer", "The number of lines that are not listed, because of `lines`.")),
+            ("previous", described("number", "With `compare`, what it is in the earlier range.")),
+            ("change", described("number", "With `compare`, what all lines add up to.")),
+            (
+                "unit",
+                one_of(["customer", "agent", "campaign"])
+                    .with("description", "With `compare`, what the classes count."),
+            ),
+            ("classes", list_of("ChangedMeasure").with("description", "With `compare`, who makes the change.")),
         ],
     );
     let line = members(
         &["measure", "account", "opportunityId", "eventId", "date", "type", "rule"],
         [
             ("measure", described("string", "The measure that the line adds to.")),
+            ("class", described("string", "With `compare`, the class of the customer, agent or campaign.")),
+            (
+                "range",
+                one_of(["current", "previous"])
+                    .with("description", "With `compare`, the range of the line. A line of the earlier one subtracts."),
+            ),
             ("account", described("string", "The account key.")),
             ("opportunityId", described("string", "The customer; empty for spend.")),
             ("eventId", described("string", "The event that counts; empty for spend, and for an event without an id.")),
@@ -225,6 +276,8 @@ fn explanation_schemas() -> Vec<(&'static str, JsonValue)> {
         ("Explanation", explanation),
         ("ExplainedMetric", metric),
         ("ExplainedMeasure", measure),
+        ("ChangedRatio", ratio_class),
+        ("ChangedMeasure", measure_class),
         ("ExplainedLine", line),
     ]
 }

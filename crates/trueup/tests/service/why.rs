@@ -139,6 +139,52 @@ fn cohorts_and_filters_and_accounts_count_as_in_the_question() {
 }
 
 #[test]
+fn a_comparison_explains_the_change() {
+    let february = "fields=campaign,bookRate&start=2025-02-01&end=2025-02-28&compare=previous-period";
+    let path =
+        format!("/api/acme/events?{february}&account=north&account=south&why=bookRate&row=campaign=Drains&lines=1");
+    let found = parsed(&PLATFORM.get("anna", &path));
+    assert_eq!([&found["previousStart"], &found["previousEnd"]], ["2025-01-01", "2025-01-31"]);
+    let third = 1.0 / 3.0;
+    let class = |name: &str, [previous, value]: [Option<f64>; 2], [rate, mix]: [f64; 2]| {
+        let customers = if name == "current" { 2 } else { 1 };
+        json!({"class": name, "customers": customers, "previous": previous, "value": value, "rateEffect": rate, "mixEffect": mix})
+    };
+    let mut classes = vec![
+        class("current", [None, Some(0.5)], [0.0, -1.0 / 9.0]),
+        class("previous", [Some(1.0), None], [0.0, -1.0 / 6.0]),
+        class("changed", [Some(1.0), Some(0.0)], [-5.0 / 12.0, 1.0 / 36.0]),
+    ];
+    classes.push(json!({
+        "class": "unchanged", "customers": 0, "previous": null, "value": null, "rateEffect": 0, "mixEffect": 0,
+    }));
+    let metric = json!({
+        "metric": "bookRate", "value": third, "formula": "bookedCustomers / customers", "previous": 1, "change": -2.0 / 3.0,
+        "classes": classes,
+    });
+    assert_same(&found["metrics"], &json!([metric]), &path);
+    let class = |name: &str, counted: u64, [sum, previous]: [i64; 2], lines: u64| {
+        let left_out = lines.saturating_sub(1);
+        json!({
+            "class": name, "counted": counted, "sum": sum, "previous": previous, "change": sum - previous, "lines": lines,
+            "leftOut": left_out,
+        })
+    };
+    let booked = json!({
+        "measure": "bookedCustomers", "format": "number", "sum": 1, "lines": 3, "leftOut": 1, "previous": 2, "change": -1,
+        "unit": "customer",
+        "classes": [
+            class("current", 1, [1, 0], 1), class("previous", 2, [0, 2], 2), class("changed", 0, [0, 0], 0),
+            class("unchanged", 0, [0, 0], 0),
+        ],
+    });
+    assert_same(&found["measures"][0], &booked, &path);
+    assert_same(&found["measures"][1]["classes"][3], &class("unchanged", 1, [1, 1], 0), &path);
+    let counts: Vec<&Json> = found["lines"].as_array().unwrap().iter().map(|line| &line["count"]).collect();
+    assert_eq!(counts, [&json!(1), &json!(-1), &json!(1), &json!(-1)]);
+}
+
+#[test]
 fn defined_metrics_are_explained() {
     let platform = Platform::new();
     let definitions = "[[metric]]\nname = \"open\"\ndefinition = \"Customers without a booking.\"\nnumerator = [\"customers\", \"-bookedCustomers\"]\n";

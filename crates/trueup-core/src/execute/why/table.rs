@@ -1,12 +1,13 @@
 //! The lines that are listed, as a table.
 
+use super::change::{ChangeClass, ComparedRange, signed};
 use super::lines::{AgentLines, EventLine, LineRowGroup, Lines, Listing, MeasureLines, SpendLine, compare_events};
 use crate::aggregate::{CountedEvent, Spend, agent_rule, rule};
 use crate::dataset::StartedReads;
 use crate::dictionary::Measure;
 use crate::error::{Error, QueryError};
 use crate::execute::Execution;
-use crate::finish::{Column, ResultTable, StringColumn, Values};
+use crate::finish::{Column, ResultTable, StringColumn, Value, Values};
 use crate::memory::MemoryLease;
 use crate::model::{ACCOUNT, DATE, EVENT_ID, OPPORTUNITY_ID, TYPE};
 use crate::plan::Plan;
@@ -19,10 +20,15 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// The column of what lines add to counts.
+const COUNT: &str = "count";
+
 /// What the table needs besides the lines.
 pub(super) struct Details<'a> {
     pub(super) plan: &'a Plan,
     pub(super) measures: &'a [Measure],
+    /// Whether the lines are those of a change.
+    pub(super) is_change: bool,
     pub(super) listing: Listing,
     /// The last day of the events, if a measure depends on it.
     pub(super) last_event: Option<Day>,
@@ -47,12 +53,16 @@ struct ColumnsWithIds {
 #[derive(Default)]
 struct LineColumns {
     measures: TextBuilder,
+    /// The classes and ranges of the lines of a change.
+    classes: TextBuilder,
+    ranges: TextBuilder,
     accounts: TextBuilder,
     customers: TextBuilder,
     events: TextBuilder,
     days: Vec<Day>,
     stages: TextBuilder,
-    counts: Vec<u64>,
+    /// What is not money; negative where it lessens a change.
+    counts: Vec<i64>,
     amounts: Vec<i128>,
     rules: TextBuilder,
 }
@@ -65,8 +75,16 @@ struct TextBuilder {
     known: HashMap<String, u32>,
 }
 
-/// A line of the table without its measure.
+/// The lines of a measure or, of a change, of one of its classes.
+#[derive(Clone, Copy)]
+struct LineList {
+    measure: Measure,
+    class: Option<ChangeClass>,
+}
+
+/// A line of the table without its measure and class.
 struct Line<'a> {
+    range: ComparedRange,
     account: &'a str,
     customer: &'a str,
     event: &'a str,
@@ -82,13 +100,13 @@ impl Details<'_> {
         let Lines { row_groups, measures, shares, .. } = lines;
         let identified = Identified { with_ids: self.read_ids(&row_groups, &measures, execution)?, row_groups };
         let mut columns = LineColumns::default();
-        for (measure, lines) in self.measures.iter().zip(measures) {
+        for (list, lines) in self.lists().zip(measures) {
             execution.interrupt.check()?;
             let MeasureLines { events, spend, agents, .. } = lines;
-            self.push_events(*measure, events, agents, &identified, &mut columns)?;
-            self.push_spend(*measure, spend, &mut columns)?;
+            self.push_events(list, events, agents, &identified, &mut columns)?;
+            self.push_spend(list, spend, &mut columns)?;
         }
-        let table = columns.table(self.measures);
+        let table = columns.table(self)?;
         let mut share = MemoryLease::new(execution.memory.clone());
         share.set(|| table.bytes())?;
         // From here on the lines take no memory.
@@ -96,10 +114,20 @@ impl Details<'_> {
         Ok(table.counted(share)?)
     }
 
-    /// Appends the lines of events of a measure.
+    /// Returns the lists of lines, in order.
+    fn lists(&self) -> impl Iterator<Item = LineList> {
+        let classes = if self.is_change { ChangeClass::LISTED.map(Some).to_vec() } else { vec![None] };
+        let of_measure = move |measure: &Measure| {
+            let measure = *measure;
+            classes.clone().into_iter().map(move |class| LineList { measure, class })
+        };
+        self.measures.iter().flat_map(of_measure)
+    }
+
+    /// Appends the lines of events of a list.
     fn push_events(
         &self,
-        measure: Measure,
+        list: LineList,
         mut lines: Vec<EventLine>,
         agents: BTreeMap<String, AgentLines>,
         identified: &Identified<'_>,
@@ -119,33 +147,37 @@ impl Details<'_> {
         for line in &lines {
             let Some((row_group, ids)) = identified.of(line) else { continue };
             let event = CountedEvent::new(ids, &line.counted, self.plan.cohort, self.last_event);
-            let mut rule = rule(measure, &event);
+            let mut rule = rule(list.measure, &event);
             if let Some(agent) = rules.remove(&(line.row_group, line.counted.event)) {
                 rule = format!("{rule}; {agent}");
             }
             let line = Line {
+                range: line.range,
                 account: row_group.account(line),
                 customer: customer_id(ids, line),
                 event: event.event_id(),
-                day: line.day,
+                day: ids.days[line.counted.event as usize],
                 stage: event.stage(),
                 adds: line.counted.adds,
                 rule,
             };
-            columns.push(measure, &line)?;
+            columns.push(list, &line)?;
         }
         Ok(())
     }
 
-    /// Appends the lines of spend of a measure.
-    fn push_spend(&self, measure: Measure, mut lines: Vec<SpendLine>, columns: &mut LineColumns) -> Result<(), Error> {
+    /// Appends the lines of spend of a list.
+    fn push_spend(&self, list: LineList, mut lines: Vec<SpendLine>, columns: &mut LineColumns) -> Result<(), Error> {
         lines.sort_by(|one, other| one.compare(other, self.listing));
         lines.truncate(self.listing.limit.unwrap_or(usize::MAX));
         for line in &lines {
-            let rule = Spend::rule(measure, &line.texts, self.not_split);
-            let SpendLine { day, account, adds, .. } = line;
-            let line = Line { account, customer: "", event: "", day: *day, stage: "", adds: *adds, rule };
-            columns.push(measure, &line)?;
+            let SpendLine { range, rows, day, account, texts, adds, .. } = line;
+            let mut rule = Spend::rule(list.measure, texts, self.not_split);
+            if *rows > 1 {
+                rule += &format!("; the sum of {rows} rows of spend");
+            }
+            let (range, day, adds) = (*range, *day, *adds);
+            columns.push(list, &Line { range, account, customer: "", event: "", day, stage: "", adds, rule })?;
         }
         Ok(())
     }
@@ -184,15 +216,15 @@ impl<'a> Identified<'a> {
         Some((self.row_groups.get(line.row_group)?, &self.with_ids.get(line.row_group)?.as_ref()?.columns))
     }
 
-    /// Compares two lines. Those of a customer are in the order of its history.
+    /// Compares two lines. Those of a customer are in the order of the ranges and of its history.
     fn compare(&self, listing: Listing, one: &EventLine, other: &EventLine) -> Ordering {
         let by_customer = || self.place(one).cmp(&self.place(other));
         compare_events(&self.row_groups, listing, one, other).then_with(by_customer)
     }
 
-    /// Returns the id of the customer of a line, and the place of its event.
-    fn place(&self, line: &EventLine) -> Option<(&str, u32)> {
-        self.of(line).map(|(_, ids)| (customer_id(ids, line), line.counted.event))
+    /// Returns the id of the customer of a line, its range, and the place of its event.
+    fn place(&self, line: &EventLine) -> Option<(&str, ComparedRange, u32)> {
+        self.of(line).map(|(_, ids)| (customer_id(ids, line), line.range, line.counted.event))
     }
 }
 
@@ -203,37 +235,57 @@ fn customer_id<'a>(columns: &'a EventColumns, line: &EventLine) -> &'a str {
 }
 
 impl LineColumns {
-    fn push(&mut self, measure: Measure, line: &Line<'_>) -> Result<(), Error> {
+    fn push(&mut self, list: LineList, line: &Line<'_>) -> Result<(), Error> {
+        let LineList { measure, class } = list;
         self.measures.push(measure.name());
+        let mut adds = line.adds;
+        if let Some(class) = class {
+            self.classes.push(class.name());
+            self.ranges.push(line.range.name());
+            adds = line.range.signed(adds);
+        }
         self.accounts.push(line.account);
         self.customers.push(line.customer);
         self.events.push(line.event);
         self.days.push(Day::from_number(line.day));
         self.stages.push(line.stage);
-        let (count, amount) = if measure.is_money() { (0, line.adds) } else { (line.adds, 0) };
-        self.counts.push(u64::try_from(count).map_err(|_| QueryError::Overflow { name: measure.name().to_owned() })?);
+        let (count, amount) = match signed(measure, adds)? {
+            Value::Integer(count) => (count, 0),
+            _ => (0, adds),
+        };
+        self.counts.push(count);
         self.amounts.push(amount);
         self.rules.push(&line.rule);
         Ok(())
     }
 
-    fn table(self, measures: &[Measure]) -> ResultTable {
+    fn table(self, details: &Details<'_>) -> Result<ResultTable, QueryError> {
+        let (measures, is_change) = (details.measures, details.is_change);
         let has_money = measures.iter().any(|measure| measure.is_money());
         let has_counts = measures.iter().any(|measure| !measure.is_money());
+        let counts = if is_change {
+            Values::Integers(self.counts)
+        } else {
+            let overflow = |_| QueryError::Overflow { name: COUNT.to_owned() };
+            let counts = self.counts.into_iter().map(|count| u64::try_from(count).map_err(overflow));
+            Values::Counts(counts.collect::<Result<_, _>>()?)
+        };
         let columns = [
             ("measure", Some(self.measures.texts())),
+            ("class", is_change.then(|| self.classes.texts())),
+            ("range", is_change.then(|| self.ranges.texts())),
             (ACCOUNT, Some(self.accounts.texts())),
             (OPPORTUNITY_ID, Some(self.customers.texts())),
             (EVENT_ID, Some(self.events.texts())),
             (DATE, Some(Values::Days(self.days))),
             (TYPE, Some(self.stages.texts())),
-            ("count", has_counts.then_some(Values::Counts(self.counts))),
+            (COUNT, has_counts.then_some(counts)),
             ("amount", has_money.then_some(Values::Money(self.amounts))),
             ("rule", Some(self.rules.texts())),
         ];
         let columns =
             columns.into_iter().filter_map(|(name, values)| Some(Column { name: name.to_owned(), values: values? }));
-        ResultTable::from_columns(columns.collect())
+        Ok(ResultTable::from_columns(columns.collect()))
     }
 }
 
