@@ -22,6 +22,7 @@ mod file_count;
 mod forget;
 mod get;
 mod ingest;
+mod insights;
 mod inspect;
 mod jobs_values;
 mod keys;
@@ -62,6 +63,8 @@ pub(crate) enum Command {
     Query(query::QueryCommand),
     Batch(batch::BatchCommand),
     Report(report::ReportCommand),
+    #[command(subcommand)]
+    Insights(insights::InsightsCommand),
     Explain(query::ExplainCommand),
     Why(why::WhyCommand),
     Fields(fields::FieldsCommand),
@@ -104,6 +107,7 @@ impl Command {
             Self::Query(command) => command.run(),
             Self::Batch(command) => command.run(),
             Self::Report(command) => command.run(),
+            Self::Insights(command) => command.run(),
             Self::Explain(command) => command.run(),
             Self::Why(command) => command.run(),
             Self::Fields(command) => command.run(),

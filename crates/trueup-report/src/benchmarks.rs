@@ -107,7 +107,7 @@ fn figure(metric: BenchmarkMetric, series: Series, value: Option<f64>) -> Figure
 }
 
 /// Says where the accounts of the report stand; `None` if they or the others have no value.
-fn place(metric: BenchmarkMetric, mine: &Figure, rows: &[BenchmarkRow], at: usize) -> Option<Text> {
+pub(crate) fn place(metric: BenchmarkMetric, mine: &Figure, rows: &[BenchmarkRow], at: usize) -> Option<Text> {
     let series = |series: Series| {
         let row = rows.iter().find(|row| row.series == series)?;
         row.metrics.get(at).copied().flatten()

@@ -1,5 +1,6 @@
 //! What changed between two ranges, and why, in sentences, for others than reports.
 
+use crate::figure::AnswerRow;
 use crate::question::Answer;
 use crate::sentences::{self, GroupNoun};
 use trueup::ResultTable;
@@ -29,7 +30,7 @@ impl Change {
     /// Says how a metric changed from one range to another; `earlier` and `now` are their names.
     #[must_use]
     pub fn sentence(&self, metric: &str, earlier: &str, now: &str) -> String {
-        sentences::change(metric, &self.0, earlier, now).to_string()
+        sentences::change(metric, &self.0, AnswerRow::Totals, earlier, now).to_string()
     }
 
     /// Says what the groups of a dimension contribute to the change of a metric. The contributions add up to it; those

@@ -23,6 +23,7 @@
 //! | `explained` | says which customers made a number change, as `why` explains it |
 //! | `branding` | what whoever makes the report puts on it |
 //! | `document` | the report as plain data |
+//! | `insights` | drafts documents about single accounts by rules, from the same questions and sentences |
 //! | `html`, `chart`, `markdown` | write it; `escaped` is what the first two share |
 //! | [`field`] | a metric or a dimension as people read it |
 //! | [`number`], [`text`] | numbers and texts of the data as people read them, in reports and on a terminal |
@@ -37,6 +38,7 @@ mod explained;
 pub mod field;
 mod figure;
 mod html;
+mod insights;
 mod markdown;
 pub mod number;
 mod period;
@@ -54,6 +56,7 @@ pub use branding::{Branding, BrandingFault};
 pub use change::{Across, Change};
 pub use explained::ExplainedChange;
 pub use figure::Verdict;
+pub use insights::{InsightDrafts, Publication};
 pub use period::months_before;
 pub use question::query_command;
 pub use shell_word::shell_word;
@@ -155,6 +158,16 @@ pub enum ReportError {
         range: DateRange,
         /// The first and the last day of the dataset.
         data: DateRange,
+    },
+    /// The data end before the last day of insights, which would compare a part of a month with a whole one.
+    #[error(
+        "the data end on {end}, before the last day of {range}; if they are complete, end with {end} (`--through {end}`)"
+    )]
+    NotOver {
+        /// The days of the insights.
+        range: DateRange,
+        /// The last day of the dataset.
+        end: Day,
     },
     /// A question is refused.
     #[error(transparent)]

@@ -11,7 +11,7 @@ use trueup::Value;
 use trueup::query::ComparedColumn;
 
 /// The metrics of sentences, of tables by group, and of the trend.
-const METRICS: [&str; 6] = ["leads", "bookRate", "spend", "avgCostPerLead", "closedRevenue", "roasClosed"];
+pub(crate) const METRICS: [&str; 6] = ["leads", "bookRate", "spend", "avgCostPerLead", "closedRevenue", "roasClosed"];
 
 /// The metrics of the table of key figures.
 const KEY_METRICS: [&str; 10] = [
@@ -58,12 +58,12 @@ pub(crate) struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    fn question(&self, fields: impl IntoIterator<Item = &'static str>) -> Question {
+    pub(crate) fn question(&self, fields: impl IntoIterator<Item = &'static str>) -> Question {
         Question::new(self.accounts, fields, self.period.range)
     }
 
     /// Asks for metrics by the groups of a dimension, compared with earlier days if the data have any.
-    fn by_group(
+    pub(crate) fn by_group(
         &self,
         questions: &mut Questions<'_>,
         group: GroupNoun<'static>,
@@ -155,7 +155,8 @@ pub(crate) fn changes(subject: &Subject<'_>, questions: &mut Questions<'_>) -> R
         for metric in CAMPAIGN_METRICS {
             let why = sentences::contributions(metric, &campaigns, CAMPAIGNS);
             sentences.extend(why.map(|why| {
-                let change = sentences::change(metric, &campaigns, &period.month_before.name, &period.name);
+                let (earlier, now) = (&period.month_before.name, &period.name);
+                let change = sentences::change(metric, &campaigns, AnswerRow::Totals, earlier, now);
                 Text::of(format!("{}. ", display_name(metric))).then(change).text(" ").then(why)
             }));
         }
@@ -169,7 +170,7 @@ pub(crate) fn changes(subject: &Subject<'_>, questions: &mut Questions<'_>) -> R
 /// Says how a metric changed against earlier days, and which channels made it change.
 fn against(metric: &str, answer: Option<&Answer>, earlier: &EarlierDays, period: &ReportDays) -> Text {
     let Some(answer) = answer else { return sentences::without_comparison(earlier, period) };
-    let change = sentences::change(metric, answer, &earlier.name, &period.name);
+    let change = sentences::change(metric, answer, AnswerRow::Totals, &earlier.name, &period.name);
     match sentences::contributions(metric, answer, CHANNELS) {
         Some(why) => change.text(" ").then(why),
         None => change,

@@ -44,11 +44,11 @@ pub(crate) fn without_comparison(earlier: &EarlierDays, period: &ReportDays) -> 
     Text::of(format!("Against {}: no comparison, because the data begin on {}.", earlier.name, period.data.start))
 }
 
-/// Says how a metric changed: the totals of a comparison in words. `earlier` and `period` are the names of its ranges.
-pub(crate) fn change(metric: &str, answer: &Answer, earlier: &str, period: &str) -> Text {
+/// Says how a metric changed: a row of a comparison in words. `earlier` and `period` are the names of its ranges.
+pub(crate) fn change(metric: &str, answer: &Answer, row: AnswerRow, earlier: &str, period: &str) -> Text {
     let column = |part: ComparedColumn| format!("{metric}{}", part.suffix());
-    let figure = |part| answer.figure(AnswerRow::Totals, &column(part));
-    let value = |part| answer.value(AnswerRow::Totals, &column(part));
+    let figure = |part| answer.figure(row, &column(part));
+    let value = |part| answer.value(row, &column(part));
     let (now, before) = (value(ComparedColumn::Current), value(ComparedColumn::Previous));
     let text = Text::of(format!("Against {earlier}"));
     match (now, before) {
@@ -78,7 +78,7 @@ pub(crate) fn change(metric: &str, answer: &Answer, earlier: &str, period: &str)
     // points.
     if sign(before) > 0 && !is_percent(metric) {
         let ratio = column(ComparedColumn::Ratio);
-        let source = format!("{}/{}/{ratio}", answer.number, AnswerRow::Totals);
+        let source = format!("{}/{row}/{ratio}", answer.number);
         let ratio = Figure::signed(metric, ComparedColumn::Ratio, value(ComparedColumn::Ratio), source);
         text = text.text(" (").figure(ratio).text(")");
     }

@@ -19,6 +19,7 @@ mod durations;
 mod fields;
 mod forget;
 mod google_ads;
+mod insights;
 mod mcp;
 mod memory;
 mod micro_batches;

@@ -30,6 +30,29 @@ fn talk(workspace: &Workspace, arguments: &[&str], lines: &[Json]) -> (Vec<Json>
     (said.lines().map(|line| serde_json::from_str(line).unwrap()).collect(), output.status.code())
 }
 
+/// Calls a tool of a server for `ds` with each of some arguments, one after the other: a server whose stdin ends may
+/// leave calls unanswered. Returns the answers.
+pub(crate) fn ask_each(workspace: &Workspace, tool: &str, arguments: &[Json]) -> Vec<Json> {
+    let mut command = workspace.command();
+    command.args(["mcp", "ds"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let (mut stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut said = BufReader::new(stdout).lines();
+    let [first, second] = begin();
+    writeln!(stdin, "{first}").unwrap();
+    said.next().unwrap().unwrap();
+    writeln!(stdin, "{second}").unwrap();
+    let ask = |(id, arguments): (u32, &Json)| {
+        writeln!(stdin, "{}", call(id, tool, arguments.clone())).unwrap();
+        let mut messages = said.by_ref().map(|line| serde_json::from_str::<Json>(&line.unwrap()).unwrap());
+        messages.find(|message| message["id"] == id).unwrap()
+    };
+    let answers = (2..).zip(arguments).map(ask).collect();
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
+    answers
+}
+
 fn begin() -> [Json; 2] {
     let client =
         json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
