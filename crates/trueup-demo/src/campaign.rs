@@ -150,15 +150,18 @@ const PAID: Channel = Channel {
     managed: false,
 };
 
-/// What unpaid channels have in common.
-const UNPAID: Channel = Channel { category: "Unpaid", ..PAID };
+/// What channels have in common through which customers find the company by themselves.
+const ORGANIC: Channel = Channel { category: "Organic", ..PAID };
+
+/// What all other unpaid channels have in common.
+const OTHER: Channel = Channel { category: "Other", ..PAID };
 
 /// The main phone line, such as the number on the vans.
 pub(super) static MAIN_LINE: Channel =
-    Channel { name: "Direct", path: "Unpaid > Direct", source: "Main Line", booking: 1_030, ..UNPAID };
+    Channel { name: "Direct", path: "Organic > Direct", source: "Main Line", booking: 1_030, ..ORGANIC };
 
 /// The channel of customers who begin without a conversion.
-pub(super) static WALK_IN: Channel = Channel { name: "Walk-In", path: "Unpaid > Walk-In", source: "Walk-In", ..UNPAID };
+pub(super) static WALK_IN: Channel = Channel { name: "Walk-In", path: "Other > Walk-In", source: "Walk-In", ..OTHER };
 
 /// The channels of all campaigns except the main line.
 pub(super) static CHANNELS: [Channel; 10] = [
@@ -233,19 +236,19 @@ pub(super) static CHANNELS: [Channel; 10] = [
     },
     Channel {
         name: "Organic Search",
-        path: "Unpaid > Organic Search",
+        path: "Organic > Organic Search",
         source: "Google",
         share: 90,
         booking: 1_000,
-        ..UNPAID
+        ..ORGANIC
     },
     Channel {
         name: "Google Business Profile",
-        path: "Unpaid > Google Business Profile",
+        path: "Organic > Google Business Profile",
         source: "Google",
         share: 70,
         booking: 1_060,
-        ..UNPAID
+        ..ORGANIC
     },
-    Channel { name: "Referral", path: "Unpaid > Referral", source: "Referral", share: 40, booking: 1_180, ..UNPAID },
+    Channel { name: "Referral", path: "Other > Referral", source: "Referral", share: 40, booking: 1_180, ..OTHER },
 ];

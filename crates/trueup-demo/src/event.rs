@@ -75,7 +75,7 @@ pub(super) struct CustomerProfile {
     pub(super) number: u64,
     /// Index of the credited campaign among those of the account; `None` for a walk-in.
     pub(super) campaign: Option<usize>,
-    /// Status in the software in which the account keeps its jobs, such as `New Customer`.
+    /// Status in the software in which the account keeps its jobs, such as `New`.
     pub(super) status: &'static str,
     /// Index of the agent, and of the technician, among those of the account.
     pub(super) agent: usize,
@@ -86,8 +86,10 @@ pub(super) struct CustomerProfile {
     pub(super) zip: Option<usize>,
     /// How the customer came into that software, such as `Phone`.
     pub(super) source: &'static str,
+    /// How the customer made contact first, such as `phone`; `None` for a walk-in.
+    pub(super) contact: Option<&'static str>,
     /// Kind of the job, such as `Service`.
-    pub(super) kind: &'static str,
+    pub(super) job: &'static str,
 }
 
 /// An event with its customer, and its position in the customer's history: one row of the event table.

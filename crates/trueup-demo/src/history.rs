@@ -57,7 +57,12 @@ impl<'a> HistoryGenerator<'a> {
                 Some("Call" | "Text") => "Phone",
                 Some(_) => "Web",
             },
-            kind: dice.table(&[(560, "Service"), (180, "Install"), (160, "Estimate"), (100, "Maintenance")]),
+            contact: kind.map(|kind| match kind {
+                "Form" => "form",
+                "Chat" => "chat",
+                _ => "phone",
+            }),
+            job: dice.table(&[(560, "Service"), (180, "Install"), (160, "Estimate"), (100, "Maintenance")]),
         };
         events.into_iter().enumerate().map(|(nth, event)| EventRow { customer, event, nth }).collect()
     }
@@ -127,9 +132,9 @@ const UNMATCHED: &str = "Unmatched";
 /// are a few who were booked.
 fn status(dice: &mut Dice, booked: bool, walk_in: bool) -> &'static str {
     match (booked, walk_in) {
-        (_, true) => dice.table(&[(650, "Existing Customer"), (350, "New Customer")]),
-        (true, false) => dice.table(&[(560, "New Customer"), (340, "Existing Customer"), (100, UNMATCHED)]),
-        (false, false) => dice.table(&[(845, UNMATCHED), (100, "Existing Customer"), (55, "New Customer")]),
+        (_, true) => dice.table(&[(650, "Existing"), (350, "New")]),
+        (true, false) => dice.table(&[(560, "New"), (340, "Existing"), (100, UNMATCHED)]),
+        (false, false) => dice.table(&[(845, UNMATCHED), (100, "Existing"), (55, "New")]),
     }
 }
 

@@ -61,7 +61,7 @@ fn money_column(cents: impl ExactSizeIterator<Item = Option<u64>>) -> ArrayRef {
 type TextReader = for<'a> fn(&'a EventRow, &'a Account) -> Option<&'a str>;
 
 /// The dimensions of the event table, in the order of its columns.
-const DIMENSIONS: [(&str, TextReader); 21] = [
+const DIMENSIONS: [(&str, TextReader); 22] = [
     ("attributionCategory", |row, account| Some(credited(row, account).category)),
     ("attributionChannel", |row, account| Some(credited(row, account).name)),
     ("attributionDetail", |row, account| non_empty(&account.campaigns[row.customer.campaign?].detail)),
@@ -72,14 +72,15 @@ const DIMENSIONS: [(&str, TextReader); 21] = [
     ("conversionCampaign", |row, account| Some(&account.campaigns[row.event.conversion?.campaign].name)),
     ("conversionType", |row, _| Some(row.event.conversion?.kind)),
     ("source", |row, account| Some(credited(row, account).source)),
-    ("customerStatus", |row, _| Some(if row.event.returning { "Existing Customer" } else { row.customer.status })),
+    ("customerStatus", |row, _| Some(if row.event.returning { "Existing" } else { row.customer.status })),
     ("businessUnit", |row, account| on_job(row).then(|| account.industry.units[row.customer.unit].0)),
     ("normalizedBusinessUnit", |row, account| on_job(row).then(|| account.industry.units[row.customer.unit].1)),
     ("opportunityAgent", |row, account| Some(&account.agents[row.customer.agent])),
     ("technician", |row, account| on_site(row).then(|| account.technicians[row.customer.technician].as_str())),
     ("zip", |row, account| Some(&account.zips[row.customer.zip?])),
     ("opportunitySource", |row, _| Some(row.customer.source)),
-    ("opportunityType", |row, _| on_job(row).then_some(row.customer.kind)),
+    ("opportunityType", |row, _| row.customer.contact),
+    ("jobType", |row, _| on_job(row).then_some(row.customer.job)),
     ("conversionReasonUnbookable", |row, _| row.event.conversion?.grade?.reason),
     ("conversionDetailedLabel", |row, _| Some(row.event.conversion?.grade?.label)),
     ("conversionIntent", |row, _| Some(row.event.conversion?.grade?.intent)),

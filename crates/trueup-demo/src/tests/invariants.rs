@@ -78,6 +78,8 @@ fn rows_follow_the_event_model() {
         "total",
         "campaign",
         "customerStatus",
+        "attributionCategory",
+        "opportunityType",
         "conversionDetailedLabel",
         "conversionReasonUnbookable",
         "conversionCampaign",
@@ -90,7 +92,9 @@ fn rows_follow_the_event_model() {
     let mut labels: HashMap<String, usize> = HashMap::new();
     for row in &all {
         assert!(ids.insert((row.get("account").to_owned(), row.get("eventId").to_owned())));
-        assert!(["New Customer", "Existing Customer", "Unmatched"].contains(&row.get("customerStatus")));
+        assert!(["New", "Existing", "Unmatched"].contains(&row.get("customerStatus")));
+        assert!(["Advertising", "Organic", "Other"].contains(&row.get("attributionCategory")));
+        assert!(["phone", "chat", "form", ""].contains(&row.get("opportunityType")));
         let credited = format!("{} {}", row.get("attributionChannel"), row.get("campaign"));
         assert_eq!(*credit.entry(row.customer()).or_insert_with(|| credited.clone()), credited);
         let stage = row.get("type");

@@ -342,7 +342,7 @@ fn groups_by(lower: &str, name: &str) -> bool {
     let before = |at: usize| lower[..at].split_whitespace().next_back().unwrap_or_default();
     lower.match_indices(name).any(|(at, _)| {
         let word = before(at);
-        matches!(word, "a" | "which" | "each" | "many" | "paid" | "unpaid" | "what") || number(word).is_some()
+        matches!(word, "a" | "which" | "each" | "many" | "paid" | "organic" | "what") || number(word).is_some()
     })
 }
 
@@ -433,10 +433,10 @@ fn conditions(words: &str, lower: &str) -> (Vec<String>, Vec<String>) {
         conditions.push(format!("{field} = '{value}'"));
     }
     for (part, condition) in [
-        ("new customer", "customerStatus = 'New Customer'"),
-        ("existing customer", "customerStatus = 'Existing Customer'"),
+        ("new customer", "customerStatus = New"),
+        ("existing customer", "customerStatus = Existing"),
         (" paid channel", "attributionCategory = Advertising"),
-        (" unpaid channel", "attributionCategory = Unpaid"),
+        (" organic channel", "attributionCategory = Organic"),
         ("by form", "conversionType = Form"),
     ] {
         if lower.contains(part) {

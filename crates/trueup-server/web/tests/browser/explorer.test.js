@@ -759,13 +759,13 @@ onAnswer("a line by month has benchmarks behind it", MONTHLY, async (page) => {
 onAnswer("benchmarks of one group among several, on 360 pixels and in the dark", `${MONTHLY}&dimensions=attributionCategory&benchmarks=true`, async (page) => {
   await page.locator(".bands .half").first().waitFor();
   const groups = page.getByLabel("Benchmarks of");
-  const chosen = (await groups.locator("option").allTextContents()).findIndex((text) => text === "of Unpaid");
+  const chosen = (await groups.locator("option").allTextContents()).findIndex((text) => text === "of Organic");
   await groups.selectOption(String(chosen));
-  const [color] = /series-\d/.exec(await page.getByRole("list", { name: "Lines" }).locator("li", { hasText: "Unpaid" }).getAttribute("class"));
+  const [color] = /series-\d/.exec(await page.getByRole("list", { name: "Lines" }).locator("li", { hasText: "Organic" }).getAttribute("class"));
   await page.locator(`.bands.${color} .half`).first().waitFor();
   await page.getByText("Benchmarks as a table").click();
   const may = await askedOfCrowd("demo-group/benchmarks?month=2026-05&fields=attributionCategory,bookRate");
-  const median = may.find((row) => row.series === "p50" && row.attributionCategory === "Unpaid").bookRate;
+  const median = may.find((row) => row.series === "p50" && row.attributionCategory === "Organic").bookRate;
   await page.getByRole("row", { name: /^2026-05/ }).getByText(`${(median * 100).toFixed(1)}%`, { exact: true }).first().waitFor();
   assert.equal(await page.evaluate(() => document.scrollingElement.scrollWidth), 360);
   assert.deepEqual(await accessibilityFaults(page), []);
