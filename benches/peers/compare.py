@@ -68,7 +68,7 @@ def make_dataset(program, options):
     """Returns the folder of the demo with these options; makes the demo if it does not exist."""
     folder = os.path.join(options.work, f"data-{options.events}-{options.accounts}-{options.seed}")
     if not os.path.exists(folder):
-        counts = ["--events", str(options.events), "--accounts", str(options.accounts), "--seed", str(options.seed)]
+        counts = ["--events", str(options.events), "--accounts", str(options.accounts), "--seed", str(options.seed), "--until", "2026-06-30"]
         subprocess.run([program, "demo", folder, *counts], check=True, stdout=subprocess.DEVNULL)
     return folder
 

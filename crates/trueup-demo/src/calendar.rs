@@ -27,8 +27,10 @@ pub(super) struct CalendarMonth {
     pub(super) of_year: usize,
     /// The last two digits of the year, and the month, such as `2407`; part of customer ids.
     pub(super) label: String,
-    /// Running sums of the weights of the days.
+    /// Running sums of the weights of the days, of which the last month may lack some.
     pub(super) day_ends: Vec<u32>,
+    /// The weight of all days of the calendar month.
+    whole: u32,
 }
 
 impl CalendarMonth {
@@ -47,6 +49,11 @@ impl CalendarMonth {
         self.day_ends.last().copied().unwrap_or(1)
     }
 
+    /// Returns the share of the days in the calendar month by weight, in thousandths.
+    pub(super) fn part(&self) -> u64 {
+        u64::from(self.weight()) * 1_000 / u64::from(self.whole.max(1))
+    }
+
     /// Returns the weight of a day by its index, from 0.
     pub(super) fn day_weight(&self, day: usize) -> u32 {
         self.day_ends[day] - if day == 0 { 0 } else { self.day_ends[day - 1] }
@@ -59,11 +66,13 @@ impl DemoCalendar {
         let mut months: Vec<CalendarMonth> = Vec::new();
         for date in settings.start.iter_days().take_while(|date| *date <= end) {
             if date.day() == 1 {
+                let of_month = date.iter_days().take_while(|day| day.month() == date.month());
                 months.push(CalendarMonth {
                     first: days(date),
                     of_year: usize::try_from(date.month0()).unwrap_or(0),
                     label: date.format("%y%m").to_string(),
                     day_ends: Vec::new(),
+                    whole: of_month.map(|day| WEEKDAY_WEIGHTS[weekday(days(day))]).sum(),
                 });
             }
             if let Some(month) = months.last_mut() {

@@ -6,7 +6,7 @@ use super::campaign::MAIN_LINE_INDEX;
 use super::dice::Dice;
 
 /// The number of customers that begin in each month of each account: proportional to the account's size, the season of
-/// its industry, and growth over the months. The whole numbers add up to `customers`.
+/// its industry, the days that the month has, and growth over the months. The whole numbers add up to `customers`.
 #[derive(Debug)]
 pub(super) struct CustomerPlan {
     /// Running sums of the weights, by account and then by month.
@@ -23,7 +23,8 @@ impl CustomerPlan {
             for (index, month) in calendar.months.iter().enumerate() {
                 if index >= account.opens {
                     let growth = 1_000 + 8 * index as u64;
-                    end += u64::from(account.size) * u64::from(account.industry.season[month.of_year]) * growth;
+                    let season = u64::from(account.industry.season[month.of_year]) * month.part();
+                    end += u64::from(account.size) * season * growth;
                 }
                 ends.push(end);
             }

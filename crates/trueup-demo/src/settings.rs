@@ -28,6 +28,8 @@ pub struct Settings {
     pub start: NaiveDate,
     /// Number of calendar months, 1 to 120.
     pub months: u32,
+    /// The last day that may have events or spend, in the last month; `None` for the last of that month.
+    pub last: Option<NaiveDate>,
     /// Number of rows of each record batch except the last; at least 1.
     pub batch_rows: usize,
 }
@@ -47,7 +49,24 @@ impl Settings {
     #[must_use]
     pub fn scale(events: u64, accounts: u32) -> Self {
         let start = NaiveDate::from_ymd_opt(2024, 7, 1).unwrap_or_default();
-        Self { seed: 2024, accounts, events, start, months: 24, batch_rows: 65_536 }
+        Self { seed: 2024, accounts, events, start, months: 24, last: None, batch_rows: 65_536 }
+    }
+
+    /// Returns the settings with other days: as many months, of which the last ends with this day.
+    ///
+    /// ```
+    /// use trueup_demo::Settings;
+    ///
+    /// let settings = Settings::demo().until("2026-05-20".parse()?);
+    /// assert_eq!(settings.start.to_string(), "2024-06-01");
+    /// assert_eq!(settings.end()?.to_string(), "2026-05-20");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn until(self, last: NaiveDate) -> Self {
+        let month =
+            last.with_day(1).and_then(|month| month.checked_sub_months(Months::new(self.months.saturating_sub(1))));
+        Self { start: month.unwrap_or(last), last: Some(last), ..self }
     }
 
     /// Returns the last day that may have events or spend, in each account's own time zone.
@@ -60,10 +79,14 @@ impl Settings {
             .checked_add_months(Months::new(self.months))
             .and_then(|after| after.pred_opt())
             .ok_or(SettingsError::Start(self.start))
+            .and_then(|end| match self.last {
+                Some(last) if last > end || last.with_day(1) != end.with_day(1) => Err(SettingsError::Last(last)),
+                last => Ok(last.unwrap_or(end)),
+            })
     }
 
     fn check(&self) -> Result<(), SettingsError> {
-        let Self { seed: _, accounts, events, start, months, batch_rows } = *self;
+        let Self { seed: _, accounts, events, start, months, last: _, batch_rows } = *self;
         if !(1..=Self::MAX_ACCOUNTS).contains(&accounts) {
             return Err(SettingsError::Accounts(accounts));
         }
@@ -96,6 +119,8 @@ pub enum SettingsError {
     Months(u32),
     /// Not the first of a month from 1970 to 2138.
     Start(NaiveDate),
+    /// A last day that is not in the last month.
+    Last(NaiveDate),
     /// Batches of 0 rows.
     BatchRows,
 }
@@ -109,6 +134,7 @@ impl fmt::Display for SettingsError {
             Self::Events(found) => write!(f, "expected 1 to {} events, but found `{found}`", Settings::MAX_EVENTS),
             Self::Months(found) => write!(f, "expected 1 to {} months, but found `{found}`", Settings::MAX_MONTHS),
             Self::Start(found) => write!(f, "expected the first day of a month from 1970 to 2138, but found `{found}`"),
+            Self::Last(found) => write!(f, "expected the last day in the last month, but found `{found}`"),
             Self::BatchRows => write!(f, "expected batches of at least 1 row, but found `0`"),
         }
     }

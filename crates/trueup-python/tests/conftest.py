@@ -29,7 +29,7 @@ def program() -> str:
 @pytest.fixture(scope="session")
 def demo_folder(program: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("demo") / "demo"
-    subprocess.run([program, "demo", str(folder), "--events", "20000"], check=True, capture_output=True)
+    subprocess.run([program, "demo", str(folder), "--events", "20000", "--accounts", "12", "--until", "2026-06-30"], check=True, capture_output=True)
     return folder
 
 

@@ -81,7 +81,7 @@ DEMO_CONDITIONS = [
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_demo_data(program: str, tmp_path: Path, seed: int) -> None:
     folder = tmp_path / "demo"
-    options = ["--events", "20000", "--accounts", "8", "--seed", str(seed)]
+    options = ["--events", "20000", "--accounts", "8", "--seed", str(seed), "--until", "2026-06-30"]
     subprocess.run([program, "demo", str(folder), *options], check=True, capture_output=True)
     files = {name: pl.read_parquet(folder / name / "*.parquet") for name in ("events", "spend", "accounts")}
     files["events"] = files["events"].drop("trueup.customer", "trueup.dateSource")

@@ -9,7 +9,7 @@ use std::process::Stdio;
 /// Creates the dataset `demo` with data of the demo.
 fn demo() -> Workspace {
     let workspace = Workspace::new();
-    let run = workspace.run(&["demo", "demo", "--events", "3000", "--accounts", "4"]);
+    let run = workspace.run(&["demo", "demo", "--events", "3000", "--accounts", "4", "--until", "2026-06-30"]);
     assert_eq!(run.code, 0, "{run:?}");
     workspace
 }

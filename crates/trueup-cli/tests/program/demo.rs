@@ -2,9 +2,12 @@
 
 use crate::workspace::{Run, RunningServer, Workspace};
 use std::process::Command;
+use std::time::SystemTime;
+use trueup::Day;
 
 fn demo(workspace: &Workspace, more: &[&str]) -> Run {
-    workspace.run(&[&["demo", "my demo", "--events", "4000", "--accounts", "3"], more].concat())
+    workspace
+        .run(&[&["demo", "my demo", "--events", "4000", "--accounts", "3", "--until", "2026-06-30"], more].concat())
 }
 
 #[test]
@@ -108,6 +111,28 @@ fn the_seed_determines_the_data() {
     };
     assert_eq!(report("a", "1"), report("b", "1"));
     assert_ne!(report("a", "1"), report("c", "2"));
+}
+
+#[test]
+fn the_demo_ends_yesterday_or_on_a_given_day() {
+    let workspace = Workspace::new();
+    let demo = |dir: &str, more: &[&str]| {
+        workspace.run(&[&["demo", dir, "--events", "2000", "--accounts", "2"], more].concat())
+    };
+    let run = demo("may", &["--until", "2026-05-20"]);
+    assert!(run.code == 0 && run.stderr.contains("wrote the report about 2026-04 to"), "{run:?}");
+    assert!(run.stdout.contains("The last 90 days, 2026-02-20 to 2026-05-20"), "{}", run.stdout);
+    // Without a day, the demo that is there is meant.
+    let again = demo("may", &[]);
+    assert!(again.stderr.contains("`may` already holds this demo, until 2026-05-20; delete"), "{again:?}");
+    assert!(demo("may", &["--until", "2026-05-21"]).failed(1).contains("does not hold this demo"));
+    assert!(demo("old", &["--until", "1971-05-21"]).failed(2).contains("the 24 months begin with 1969-06-01"));
+
+    let today = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs() / 86_400;
+    let before = today();
+    let run = demo("new", &[]);
+    let yesterdays = (before..=today()).map(|day| Day::from_number(u16::try_from(day - 1).unwrap()));
+    assert!(yesterdays.into_iter().any(|day| run.stdout.contains(&format!(" to {day}\n"))), "{}", run.stdout);
 }
 
 #[test]

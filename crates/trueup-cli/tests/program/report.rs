@@ -222,7 +222,7 @@ fn every_number_is_from_a_query() {
 #[test]
 fn every_number_of_a_demo_is_from_a_query_or_a_benchmark() {
     let workspace = Workspace::new();
-    let run = workspace.run(&["demo", "ds", "--events", "40000", "--accounts", "40"]);
+    let run = workspace.run(&["demo", "ds", "--events", "40000", "--accounts", "40", "--until", "2026-06-30"]);
     assert!(run.code == 0 && run.stderr.contains("wrote the report about 2026-06 to `ds-report.html`"), "{run:?}");
     let html = std::fs::read_to_string(workspace.path("ds-report.html")).unwrap();
     assert!(html.contains("<h1>June 2026: all 40 accounts</h1>"));

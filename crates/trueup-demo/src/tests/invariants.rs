@@ -147,6 +147,27 @@ fn settings_outside_their_bounds_are_refused() {
 }
 
 #[test]
+fn a_last_day_within_a_month_cuts_it_short() {
+    let whole = Generator::new(small()).unwrap();
+    let end = whole.settings().end().unwrap();
+    let same = Generator::new(small().until(end)).unwrap();
+    assert_eq!(same.settings().start, whole.settings().start);
+    assert_eq!(event_batches(&same), event_batches(&whole));
+    assert_eq!(spend(&same), spend(&whole));
+
+    let end = NaiveDate::from_ymd_opt(2024, 11, 10).unwrap();
+    let cut = Generator::new(small().until(end)).unwrap();
+    let columns: &[&str] = &["account", "opportunityId", "type", "date"];
+    let all: Vec<Row> = event_batches(&cut).iter().flat_map(|batch| rows(batch, columns)).collect();
+    assert_eq!(all.iter().map(|row| row.day).max(), Some(end.to_epoch_days()));
+    let begun = |month: &str| all.iter().filter(|row| row.get("opportunityId").starts_with(month)).count();
+    // A third of the days, and customers have had less time.
+    assert!(begun("2411") * 2 < begun("2410") && begun("2411") * 6 > begun("2410"), "{}", begun("2411"));
+    let refused = Generator::new(Settings { last: NaiveDate::from_ymd_opt(2024, 10, 31), ..small() }).err();
+    assert_eq!(refused, NaiveDate::from_ymd_opt(2024, 10, 31).map(SettingsError::Last));
+}
+
+#[test]
 fn the_number_of_events_is_close_to_the_setting() {
     for (events, accounts, months) in [(1_000, 12, 24), (5_000, 1, 3), (50_000, 200, 24)] {
         let generator = Generator::new(Settings { months, ..Settings::scale(events, accounts) }).unwrap();

@@ -61,7 +61,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 def folder(program: str, store: Store) -> Path:
     """The folder in which the store keeps a dataset of many row groups."""
     folder = store.folder("dataset")
-    subprocess.run([program, "demo", str(folder), "--events", "120000"], check=True, capture_output=True)
+    options = ["--events", "120000", "--accounts", "12", "--until", "2026-06-30"]
+    subprocess.run([program, "demo", str(folder), *options], check=True, capture_output=True)
     return folder
 
 

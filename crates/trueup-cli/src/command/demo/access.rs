@@ -1,11 +1,12 @@
 //! The directory of the demo: a user, a small tree of organizations, a key, and an account to show benchmarks for.
 
+use super::last_month;
 use crate::command::directory::{self, now};
 use crate::exit::Failure;
 use std::collections::BTreeSet;
 use std::path::Path;
 use trueup::access::{Directory, DirectorySettings, Grant, Organization, SecretKey, SqliteDirectory};
-use trueup::benchmarks::{self, BenchmarkData, BenchmarkQuery, Month, Privacy};
+use trueup::benchmarks::{self, BenchmarkData, BenchmarkQuery, Privacy};
 use trueup::service::Clock;
 use trueup::{Dataset, Day, Execution};
 
@@ -68,8 +69,8 @@ pub(super) struct BenchmarkExample {
     pub(super) month: String,
 }
 
-/// Finds an account in the user's reach that has benchmarks for the month of `end`, the last day of the data, or for
-/// the current month if `end` lies in the future; `None` if the demo has too few accounts for benchmarks, or the user
+/// Finds an account in the user's reach that has benchmarks for the last month that is over on `end`, the last day of
+/// the data, or today if `end` lies in the future; `None` if the demo has too few accounts for benchmarks, or the user
 /// has been removed.
 pub(super) fn benchmark_example(
     dataset: &Dataset,
@@ -78,7 +79,7 @@ pub(super) fn benchmark_example(
 ) -> Result<Option<BenchmarkExample>, Failure> {
     let reach = accounts_in_reach(folder)?;
     let today = now.today();
-    let month = Month::of(end.min(today)).to_string();
+    let month = last_month(end.min(today))?.start.month();
     let (period, selection) = benchmarks::read(&BENCHMARK_METRICS, &[], Some(&month), today).map_err(Failure::fault)?;
     let data = BenchmarkData::gather(dataset, period.range, &Execution::default())?;
     let has_benchmarks = |account: &&String| {

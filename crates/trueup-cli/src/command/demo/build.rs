@@ -10,20 +10,22 @@ use parquet::arrow::ArrowWriter;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use trueup::Dataset;
 use trueup::versions;
+use trueup::{Dataset, Day};
 use trueup_demo::{Generator, Settings};
 use trueup_ingest::{Ingest, IngestError};
 
 /// Returns the folder of the demo if the command line names none: in cargo's target folder if the program was built
 /// there, which keeps the source tree clean, or else in the current folder. If the settings are not those of the
-/// default demo, the name of the folder contains the numbers of events and accounts, and the seed.
-pub(super) fn default_folder(settings: &Settings) -> PathBuf {
-    let name = if *settings == Settings::demo() {
-        "trueup-demo".to_owned()
-    } else {
-        format!("trueup-demo-{}-{}-{}", settings.events, settings.accounts, settings.seed)
-    };
+/// default demo, the name of the folder contains the numbers of events and accounts, the seed, and the day that is
+/// given.
+pub(super) fn default_folder(settings: &Settings, until: Option<Day>) -> PathBuf {
+    let counts = |settings: &Settings| format!("-{}-{}-{}", settings.events, settings.accounts, settings.seed);
+    let mut name = "trueup-demo".to_owned();
+    if until.is_some() || counts(settings) != counts(&Settings::demo()) {
+        name.push_str(&counts(settings));
+    }
+    name.extend(until.map(|day| format!("-{day}")));
     match target_folder() {
         Some(folder) => folder.join(name),
         None => PathBuf::from(name),
@@ -44,41 +46,49 @@ fn target_folder() -> Option<PathBuf> {
     Some(below.unwrap_or(folder).to_owned())
 }
 
+/// What the name of the file of spend has after the last day.
+const SPEND_ENDING: &str = ".parquet";
+
 /// The most events of one part of a demo. A larger demo is built in several parts, one after the other, because the
 /// rows of a part are spilled to disk before they are sorted, and spilled rows take some five times the space that they
 /// take in the dataset.
 const PART_EVENTS: u64 = 50_000_000;
 
-/// Returns the name of the file that the spend is ingested from. The manifest records the name, which identifies the
-/// demo.
+/// Returns the name of the file that the spend is ingested from, up to the last day. The manifest records the name,
+/// which identifies the demo.
 fn spend_file(settings: &Settings) -> String {
     let Settings { seed, accounts, events, .. } = settings;
-    format!("demo-spend-{}-{events}-{accounts}-{seed}.parquet", env!("CARGO_PKG_VERSION"))
+    format!("demo-spend-{}-{events}-{accounts}-{seed}-until-", env!("CARGO_PKG_VERSION"))
 }
 
-/// Returns whether the folder holds the demo of these settings.
+/// Returns the last day of the demo of these settings that the folder holds, if that is the day which is given; `None`
+/// if the folder is empty or does not exist.
 ///
 /// # Errors
 /// If it holds anything else, or cannot be read.
-pub(super) fn holds_demo(dir: &Path, settings: &Settings) -> Result<bool, Failure> {
+pub(super) fn last_day_of_demo(dir: &Path, settings: &Settings, until: Option<Day>) -> Result<Option<Day>, Failure> {
     let is_empty = match dir.read_dir() {
         Ok(mut entries) => entries.next().is_none(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => true,
         Err(error) => return Err(Failure::path(dir, &error)),
     };
     if is_empty {
-        return Ok(false);
+        return Ok(None);
     }
     let manifest = versions::read_latest(dir).map_err(Failure::request)?;
     let batches = manifest.map(|manifest| manifest.read_batches(dir)).transpose().map_err(Failure::request)?;
     let spend = batches.iter().flatten().next().and_then(|batch| batch.protocol.get("spend"));
-    if spend.is_some_and(|table| table.names() == [&*spend_file(settings)]) {
-        return Ok(true);
-    }
+    let held = spend.and_then(|table| {
+        let day = table.names().first()?.strip_prefix(&spend_file(settings))?.strip_suffix(SPEND_ENDING)?;
+        day.parse::<Day>().ok()
+    });
     let path = dir.display();
-    Err(Failure::request(format!(
-        "`{path}` is not empty, and does not hold this demo; name another folder, or delete this one"
-    )))
+    match held {
+        Some(end) if until.is_none_or(|until| until == end) => Ok(Some(end)),
+        _ => Err(Failure::request(format!(
+            "`{path}` is not empty, and does not hold this demo; name another folder, or delete this one"
+        ))),
+    }
 }
 
 /// Builds the demo in the folder `dir`, which is empty or does not exist: generates rows, ingests them like any other
@@ -96,7 +106,8 @@ pub(super) fn build(dir: &Path, settings: Settings) -> Result<(), Failure> {
         return Err(Failure::usage(format!("`{}`: expected the name of a folder to create", dir.display())));
     }
     let signals = StopSignals::hear()?;
-    let (spend_file, expected_events) = (spend_file(&settings), settings.events);
+    let (expected_events, last) = (settings.events, settings.end().map_err(Failure::usage)?);
+    let spend_file = format!("{}{last}{SPEND_ENDING}", spend_file(&settings));
     // More parts than accounts would be empty.
     let parts =
         u32::try_from(expected_events.div_ceil(PART_EVENTS)).unwrap_or(u32::MAX).clamp(1, settings.accounts.max(1));

@@ -1,12 +1,12 @@
-//! The report about the last month of the demo.
+//! The report about the last month of the demo that is over.
 
 use crate::exit::Failure;
 use crate::notice;
 use crate::output::OutputWriter;
 use std::fs;
 use std::path::{Path, PathBuf};
-use trueup::benchmarks::Month;
-use trueup::{Dataset, Day, Execution};
+use trueup::query::DateRange;
+use trueup::{Dataset, Execution};
 use trueup_ingest::Outputs;
 use trueup_report::{Report, ReportFormat, ReportSpec};
 
@@ -17,11 +17,10 @@ pub(super) struct MonthlyReport {
     pub(super) month: String,
 }
 
-/// Writes the report about the month of `end`, the last day of the data, next to the folder `dir` of the dataset. A
-/// file that is there already stays as it is.
-pub(super) fn write(dataset: &Dataset, dir: &Path, end: Day) -> Result<MonthlyReport, Failure> {
+/// Writes the report about a month next to the folder `dir` of the dataset. A file that is there already stays as it
+/// is.
+pub(super) fn write(dataset: &Dataset, dir: &Path, month: DateRange) -> Result<MonthlyReport, Failure> {
     let path = path(dir)?;
-    let month = Month::of(end).days().ok_or_else(|| Failure::fault("the demo ends in a month without days"))?;
     let spec = ReportSpec::new(&[], month, None);
     let report = Report::ask(dataset, &spec, &Execution::default(), || ())?;
     let mut text = Vec::new();
@@ -37,9 +36,9 @@ pub(super) fn write(dataset: &Dataset, dir: &Path, end: Day) -> Result<MonthlyRe
         let written = report.write(ReportFormat::Html, &mut out).map_err(Failure::fault);
         out.finish(written)?;
         out.keep()?;
-        notice::note(format_args!("wrote the report about {} to `{shown}`", end.month()));
+        notice::note(format_args!("wrote the report about {} to `{shown}`", month.start.month()));
     }
-    Ok(MonthlyReport { path, month: end.month() })
+    Ok(MonthlyReport { path, month: month.start.month() })
 }
 
 /// Returns the path of the report: the name of the folder with an ending, next to the folder.

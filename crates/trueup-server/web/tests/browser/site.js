@@ -68,7 +68,7 @@ export async function serveDemo(...options) {
   const folder = await mkdtemp(join(tmpdir(), "trueup-explorer-"));
   const dataset = join(folder, "demo");
   const trueup = async (...args) => (await run(PROGRAM, args, { maxBuffer: 1 << 28 })).stdout;
-  await trueup("demo", dataset, ...options);
+  await trueup("demo", dataset, "--until", "2026-06-30", ...options);
   await writeFile(join(folder, "definitions.toml"), DEFINITIONS);
   await trueup("define", dataset, join(folder, "definitions.toml"));
   await writeFile(join(folder, "twice.csv"), TWICE);
