@@ -39,10 +39,10 @@ impl Settings {
     const MAX_MONTHS: u32 = 120;
     const MAX_EVENTS: u64 = 1_000_000_000;
 
-    /// Returns the settings of the default demo: 200,000 events of 12 accounts over 24 months.
+    /// Returns the settings of the default demo: 200,000 events of 40 accounts over 24 months.
     #[must_use]
     pub fn demo() -> Self {
-        Self::scale(200_000, 12)
+        Self::scale(200_000, 40)
     }
 
     /// Returns the settings of the default demo with another number of events and accounts.

@@ -14,7 +14,7 @@ const EVENT: &[&str] =
 const SPEND: &[&str] = &["account", "date", "attributionChannel", "campaign", "adSpend", "managementFee"];
 
 static DEMO: LazyLock<(Generator, Vec<Row>)> = LazyLock::new(|| {
-    let generator = Generator::new(Settings::demo()).unwrap();
+    let generator = Generator::new(Settings::scale(200_000, 12)).unwrap();
     let rows = event_batches(&generator).iter().flat_map(|batch| rows(batch, EVENT)).collect();
     (generator, rows)
 });
@@ -80,7 +80,7 @@ fn the_demo_has_realistic_counts_and_rates() {
 #[test]
 fn other_seeds_have_realistic_counts_and_rates() {
     for seed in 1..=3 {
-        let generator = Generator::new(Settings { seed, ..Settings::demo() }).unwrap();
+        let generator = Generator::new(Settings { seed, ..Settings::scale(200_000, 12) }).unwrap();
         let all: Vec<Row> = event_batches(&generator).iter().flat_map(|batch| rows(batch, EVENT)).collect();
         let found = figures(&all, i32::MIN..=i32::MAX);
         assert_within("events", ratio(found.events, 200_000), 0.95..=1.05);

@@ -17,7 +17,7 @@ let key;
 let crowd;
 let crowdKey;
 before(async () => {
-  site = await openSite();
+  site = await openSite("--accounts", "12");
   key = await site.createKey();
 });
 /** Makes the crowd, once. */
