@@ -16,6 +16,7 @@ use super::plan::CustomerPlan;
 use super::settings::{Settings, SettingsError};
 use super::spend::SpendLedger;
 use super::tables::{self, Batches};
+use super::target;
 
 /// Number of customers to draw in the rehearsal, which counts their events. The events per customer show how many
 /// customers have about as many events as the settings ask for.
@@ -109,6 +110,15 @@ impl Generator {
     /// Only if Arrow refuses the columns.
     pub fn accounts(&self) -> Result<RecordBatch, ArrowError> {
         tables::account_batch(&self.accounts)
+    }
+
+    /// Generates the table of targets: leads, spend and book rate of each account and month.
+    ///
+    /// # Errors
+    /// Only if Arrow refuses the columns.
+    pub fn targets(&self) -> Result<RecordBatch, ArrowError> {
+        let rows: Vec<_> = target::targets(&self.accounts, &self.calendar, &self.plan).collect();
+        tables::target_batch(&rows, &self.accounts, &self.calendar)
     }
 
     /// Draws the events of some accounts. `stream` returns the stream of random numbers for an account and a month,

@@ -17,7 +17,7 @@
 //! ```
 
 // In call order: `settings`; `generator`, which calls all others; `calendar`; `account` with `market` and `campaign`;
-// `plan`; `history` with `service_job` and `event`; `spend`; `tables`. Every draw is made by `dice`.
+// `plan`; `history` with `service_job` and `event`; `spend`; `target`; `tables`. Every draw is made by `dice`.
 mod account;
 mod calendar;
 mod campaign;
@@ -31,6 +31,7 @@ mod service_job;
 mod settings;
 mod spend;
 mod tables;
+mod target;
 
 #[cfg(test)]
 mod tests;

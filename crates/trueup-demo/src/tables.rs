@@ -14,6 +14,7 @@ use super::calendar::DemoCalendar;
 use super::campaign::{Channel, WALK_IN};
 use super::event::{EventRow, Stage};
 use super::spend::SpendRow;
+use super::target::TargetRow;
 
 /// An iterator that collects rows into record batches of `size` rows; the last batch may be smaller. Holds the rows of
 /// one batch.
@@ -220,6 +221,27 @@ pub(super) fn spend_batch(rows: &[SpendRow], accounts: &[Account]) -> Result<Rec
         Arc::new(rows.iter().map(|row| row.impressions).collect::<Int64Array>()),
     ];
     RecordBatch::try_new(spend_schema(), columns)
+}
+
+/// Builds the table of targets.
+pub(super) fn target_batch(
+    rows: &[TargetRow],
+    accounts: &[Account],
+    calendar: &DemoCalendar,
+) -> Result<RecordBatch, ArrowError> {
+    let schema = Schema::new(vec![
+        Field::new("account", DataType::Utf8, false),
+        Field::new("month", DataType::Date32, false),
+        Field::new("metric", DataType::Utf8, false),
+        Field::new("value", MONEY, true),
+    ]);
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(StringArray::from_iter_values(rows.iter().map(|row| &accounts[row.account].key))),
+        Arc::new(Date32Array::from_iter_values(rows.iter().map(|row| calendar.months[row.month].first))),
+        Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.metric))),
+        money_column(rows.iter().map(|row| Some(row.hundredths))),
+    ];
+    RecordBatch::try_new(Arc::new(schema), columns)
 }
 
 /// Builds the account table, one row per account.

@@ -66,15 +66,22 @@ fn key(run: &Run) -> String {
 }
 
 /// With as many accounts as there are by default, the demo suggests a benchmarks request, and its answer has
-/// percentiles.
+/// percentiles. The demo also has targets.
 #[test]
-fn the_demo_has_benchmarks() {
+fn the_demo_has_benchmarks_and_targets() {
     let workspace = Workspace::new();
     let run = workspace.run(&["demo", "large", "--events", "40000", "--until", "2026-06-30"]);
     let line = run.stdout.lines().find(|line| line.contains("/benchmarks?")).unwrap_or_default();
     let path = line.split('\'').nth(1).unwrap();
     let get = workspace.get(Some(&key(&run)), &["large", path, "--body-only"]);
     assert!(get.code == 0 && get.stdout.contains(r#""series":"p50""#), "{get:?}");
+    let asked = ["query", "large", "--fields", "leads,spend", "--month", "2026-06", "--targets", "--format", "json"];
+    let answer: serde_json::Value = serde_json::from_str(&workspace.run(&asked).succeeded()).unwrap();
+    for metric in ["leads", "spend"] {
+        // The targets are a little more than what the plan expects.
+        let pace = answer[0][format!("{metric}.pace")].as_f64().unwrap();
+        assert!((0.7..1.1).contains(&pace), "{metric} {pace}");
+    }
 }
 
 #[test]

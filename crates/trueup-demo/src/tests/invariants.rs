@@ -154,6 +154,7 @@ fn a_last_day_within_a_month_cuts_it_short() {
     assert_eq!(same.settings().start, whole.settings().start);
     assert_eq!(event_batches(&same), event_batches(&whole));
     assert_eq!(spend(&same), spend(&whole));
+    assert_eq!(same.targets().unwrap(), whole.targets().unwrap());
 
     let end = NaiveDate::from_ymd_opt(2024, 11, 10).unwrap();
     let cut = Generator::new(small().until(end)).unwrap();

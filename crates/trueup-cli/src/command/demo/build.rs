@@ -117,13 +117,16 @@ pub(super) fn build(dir: &Path, settings: Settings) -> Result<(), Failure> {
     let _folders = NewFolders::create(parent).map_err(at_parent)?;
     let scratch = tempfile::Builder::new().prefix(".trueup-demo-").tempdir_in(parent).map_err(at_parent)?;
     let path = |name: &str| scratch.path().join(name);
-    let (events, spend, accounts) = (path("demo-events.parquet"), path(&spend_file), path("demo-accounts.parquet"));
+    let (events, spend) = (path("demo-events.parquet"), path(&spend_file));
+    let (accounts, targets) = (path("demo-accounts.parquet"), path("demo-targets.parquet"));
 
     let step = Step::new("generating spend");
     write_parquet(&spend, &generator.spend_schema(), generator.spend(), &signals, |_| ())?;
     drop(step);
-    let batch = generator.accounts().map_err(Failure::fault)?;
-    write_parquet(&accounts, &batch.schema(), [Ok(batch.clone())], &signals, |_| ())?;
+    for (path, batch) in [(&accounts, generator.accounts()), (&targets, generator.targets())] {
+        let batch = batch.map_err(Failure::fault)?;
+        write_parquet(path, &batch.schema(), [Ok(batch.clone())], &signals, |_| ())?;
+    }
 
     let dataset = path("dataset");
     let into_dataset = || {
@@ -135,7 +138,8 @@ pub(super) fn build(dir: &Path, settings: Settings) -> Result<(), Failure> {
         // A row that the ingest refuses is a bug of this program, whatever the error says.
         None => Failure::fault(error),
     };
-    let ingest = into_dataset().spend(&spend).accounts(&accounts).begin_staged(parts, None).map_err(failed)?;
+    let ingest = into_dataset().spend(&spend).accounts(&accounts).targets(&targets);
+    let ingest = ingest.begin_staged(parts, None).map_err(failed)?;
     let mut staged = Vec::new();
     for part in 0..parts {
         let step = Step::counted("generating events", expected_events / u64::from(parts));
