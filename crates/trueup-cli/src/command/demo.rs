@@ -1,8 +1,10 @@
-//! `trueup demo`: builds a synthetic dataset ([`build`]) with a directory ([`access`]), writes the report of its last
-//! month ([`monthly_report`]), prints its figures, and suggests commands to try ([`report`]).
+//! `trueup demo`: builds a synthetic dataset ([`build`]) with [`insights`] and a directory ([`access`]), writes the
+//! report of its last month that is over ([`monthly_report`]), prints its figures, and suggests commands to try
+//! ([`report`]).
 
 mod access;
 mod build;
+mod insights;
 mod monthly_report;
 mod report;
 

@@ -66,15 +66,23 @@ fn key(run: &Run) -> String {
 }
 
 /// With as many accounts as there are by default, the demo suggests a benchmarks request, and its answer has
-/// percentiles. The demo also has targets.
+/// percentiles. The demo also has insights and targets.
 #[test]
-fn the_demo_has_benchmarks_and_targets() {
+fn the_demo_has_benchmarks_insights_and_targets() {
     let workspace = Workspace::new();
     let run = workspace.run(&["demo", "large", "--events", "40000", "--until", "2026-06-30"]);
     let line = run.stdout.lines().find(|line| line.contains("/benchmarks?")).unwrap_or_default();
     let path = line.split('\'').nth(1).unwrap();
     let get = workspace.get(Some(&key(&run)), &["large", path, "--body-only"]);
     assert!(get.code == 0 && get.stdout.contains(r#""series":"p50""#), "{get:?}");
+    let get = workspace.get(Some(&key(&run)), &["large", "/api/demo-group/insights", "--body-only"]);
+    let documents: Vec<serde_json::Value> = serde_json::from_str(&get.stdout).unwrap();
+    assert_eq!(documents.len(), 6);
+    for document in &documents {
+        let insight = &document["insight"];
+        let facts = [&document["date"], &insight["drafted_by"], &insight["period"]];
+        assert_eq!(facts, ["2026-06-30", "rules", "June 2026"], "{document}");
+    }
     let asked = ["query", "large", "--fields", "leads,spend", "--month", "2026-06", "--targets", "--format", "json"];
     let answer: serde_json::Value = serde_json::from_str(&workspace.run(&asked).succeeded()).unwrap();
     for metric in ["leads", "spend"] {

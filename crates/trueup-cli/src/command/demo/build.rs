@@ -92,7 +92,7 @@ pub(super) fn last_day_of_demo(dir: &Path, settings: &Settings, until: Option<Da
 }
 
 /// Builds the demo in the folder `dir`, which is empty or does not exist: generates rows, ingests them like any other
-/// data, and creates the directory.
+/// data, drafts insights, and creates the directory.
 ///
 /// Everything is built in a temporary folder next to `dir` and moved at the end, so that no partial dataset is left. A
 /// signal stops the command, which then removes what it has made. Rows are generated one batch at a time.
@@ -106,8 +106,9 @@ pub(super) fn build(dir: &Path, settings: Settings) -> Result<(), Failure> {
         return Err(Failure::usage(format!("`{}`: expected the name of a folder to create", dir.display())));
     }
     let signals = StopSignals::hear()?;
-    let (expected_events, last) = (settings.events, settings.end().map_err(Failure::usage)?);
-    let spend_file = format!("{}{last}{SPEND_ENDING}", spend_file(&settings));
+    let expected_events = settings.events;
+    let end = Day::from_date(settings.end().map_err(Failure::usage)?).map_err(Failure::fault)?;
+    let spend_file = format!("{}{end}{SPEND_ENDING}", spend_file(&settings));
     // More parts than accounts would be empty.
     let parts =
         u32::try_from(expected_events.div_ceil(PART_EVENTS)).unwrap_or(u32::MAX).clamp(1, settings.accounts.max(1));
@@ -149,7 +150,15 @@ pub(super) fn build(dir: &Path, settings: Settings) -> Result<(), Failure> {
         staged.push(into_dataset().events(&events).stage(ingest.plan(), part).map_err(failed)?);
     }
     ingest.commit(staged).map_err(failed)?;
-    access::create(&dataset, &Dataset::open(&dataset)?)?;
+    let step = Step::new("drafting insights");
+    let opened = Dataset::open(&dataset)?;
+    access::create(&dataset, &opened)?;
+    let (lines, insights) = (super::insights::draft(&opened, end)?, path("demo-insights.ndjson"));
+    drop((step, opened));
+    if !lines.is_empty() {
+        fs::write(&insights, lines).map_err(|error| Failure::path(&insights, &error))?;
+        into_dataset().insights(&insights).run().map_err(failed)?;
+    }
     if signals.has_stopped() {
         return Err(canceled(&signals));
     }
