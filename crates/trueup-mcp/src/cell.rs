@@ -73,8 +73,13 @@ pub(crate) fn row(definitions: &Definitions, table: &ResultTable, row: usize) ->
 /// Returns a text of the data in double quotes, so that a model cannot take it for words of this program: without
 /// control characters, and at most [`MAX_TEXT`] characters long.
 pub(crate) fn quoted(text: &str) -> String {
+    quoted_up_to(text, MAX_TEXT)
+}
+
+/// Returns a text as [`quoted`] does, with at most some characters of it.
+pub(crate) fn quoted_up_to(text: &str, characters: usize) -> String {
     // Writing a text as JSON cannot fail.
-    serde_json::to_string(&cut(&printable(text), MAX_TEXT)).unwrap_or_default()
+    serde_json::to_string(&cut(&printable(text), characters)).unwrap_or_default()
 }
 
 /// Returns a text of the data as data.

@@ -87,6 +87,10 @@ impl From<QueryError> for Fault {
                 Self::new("mixed-currencies", message, "add `currency` to `by`, or name accounts of one currency")
                     .example(r#"{"by": ["currency"], "totals": false}"#)
             }
+            QueryError::NotTargeted(_) => {
+                Self::new("no-targets", message, "`overview` says which metrics have targets; or leave `targets` out")
+                    .example(r#"{"metrics": ["leads"], "days": "this-month", "targets": true}"#)
+            }
             QueryError::ReversedRange { .. } => Self::new("invalid-range", message, "exchange the two days"),
             QueryError::TooManyRows { .. } => Self::new("too-many-rows", message, "ask for fewer dimensions or days"),
             QueryError::UnknownSortColumn { .. } => {

@@ -2,7 +2,7 @@
 
 use crate::Fault;
 use crate::answer::Draft;
-use crate::cell::quoted;
+use crate::cell::{quoted, quoted_up_to};
 use crate::question::Question;
 use crate::toolbox::Call;
 use std::collections::BTreeSet;
@@ -16,6 +16,9 @@ use trueup_report::number::counted;
 
 /// The metric that says whether the windows of a cohort are over.
 pub(crate) const OPEN_LEADS: &str = "openLeads";
+
+/// The most characters of a note on targets: those of its own words, and of names that are not long.
+const MAX_NOTE_OF_TARGETS: usize = 240;
 
 /// Notes on days without data, days to come, and sub-ranges that are not whole.
 pub(crate) fn days(draft: &mut Draft, question: &Question, call: &Call<'_>) -> Result<(), Fault> {
@@ -156,8 +159,13 @@ pub(crate) fn adds_up(question: &Question, name: &str) -> bool {
     question.by.iter().all(across) && across_intervals
 }
 
-/// Notes on the numbers of a table: what does not add up, what has no value, money, spend and open cohorts.
+/// Notes on the numbers of a table: what does not add up, what has no value or no target, money, spend and open
+/// cohorts.
 pub(crate) fn numbers(draft: &mut Draft, question: &Question, table: &ResultTable) {
+    for note in table.notes() {
+        // It names values of the data, which could end a quotation of their own.
+        draft.note(format!("targets: {}", quoted_up_to(note, MAX_NOTE_OF_TARGETS)));
+    }
     if table.len() > 1 {
         let not_additive: Vec<String> = question
             .metrics

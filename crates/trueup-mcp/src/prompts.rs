@@ -56,7 +56,7 @@ static PROMPTS: [Prompt; 3] = [
         description: "Reviews a month: what happened, what changed and why, and what to do.",
         arguments: &[DAYS, ACCOUNTS],
         text: "Review {days} for {accounts}. Call `overview`. Then `compare` leads, bookRate, payingCustomers, closedRevenue, spend, \
-               avgCostPerLead and roasClosed with the period before, and with the year before. For the two or three largest changes call \
+               avgCostPerLead and roasClosed with the period before, and with the year before, and `query` metrics that have targets with `targets`. For the two or three largest changes call \
                `what_changed`, and `why` for the value that contributed most. Call `benchmarks` for the month, and `insights`. Write half a page: \
                what happened, why, how it stands among others, and what to do next.",
     },

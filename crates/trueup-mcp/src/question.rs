@@ -61,10 +61,23 @@ pub(crate) static DETAILS: [Argument; 6] = [
 
 /// The order of rows, and how many there are.
 pub(crate) static ROWS: [Argument; 3] = [
-    Argument::of_parameter("sort", Kind::Names, "sort"),
+    Argument::new(
+        "sort",
+        Kind::Names,
+        "Columns to sort by, such as `leads:desc`; rows without a value come last. By default the first metric, descending; with an \
+         interval, start and dimensions.",
+    ),
     Argument::new("limit", Kind::Count { default: 25, most: 500 }, "The most rows; what the others hold is said."),
-    Argument::of_parameter("totals", Kind::Flag { default: true }, "totals"),
+    Argument::new(
+        "totals",
+        Kind::Flag { default: true },
+        "Adds totals, computed over the whole range and not added up. Conditions on metrics do not change them.",
+    ),
 ];
+
+/// Whether the answer has targets.
+pub(crate) static TARGETS: [Argument; 1] =
+    [Argument::of_parameter("targets", Kind::Flag { default: false }, "targets")];
 
 /// A question about numbers, checked and ready to run.
 pub(crate) struct Question {
@@ -230,6 +243,7 @@ impl Question {
             conditions,
             sort,
             totals: arguments.flag("totals"),
+            targets: arguments.flag("targets"),
             ..QueryRequest::default()
         };
         let question = Self::new(call, (dataset, version), metrics, by, days, rest)?;

@@ -89,7 +89,7 @@ impl Argument {
     fn schema(&self, is_described: bool) -> Value {
         let mut schema = match self.kind {
             // The tool that describes the argument has the details, and no client reads them twice.
-            Kind::Pattern(_) if !is_described => json!({ "type": "string" }),
+            Kind::Pattern(_) | Kind::OneOf(_) if !is_described => json!({ "type": "string" }),
             Kind::Count { .. } if !is_described => json!({ "type": "integer" }),
             Kind::Flag { .. } if !is_described => json!({ "type": "boolean" }),
             Kind::Days if !is_described => json!({ "type": ["string", "object"] }),

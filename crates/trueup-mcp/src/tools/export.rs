@@ -2,7 +2,7 @@
 
 use super::query::grid;
 use crate::answer::Answer;
-use crate::question::{DETAILS, INTERVAL, Question, ROWS, SUBJECT};
+use crate::question::{DETAILS, INTERVAL, Question, ROWS, SUBJECT, TARGETS};
 use crate::schema::{Argument, Group, Kind};
 use crate::toolbox::{Call, Tool};
 use crate::{Fault, notes};
@@ -30,6 +30,7 @@ pub(crate) static TOOL: Tool = Tool {
         Group { arguments: &INTERVAL, is_described: false },
         Group { arguments: &DETAILS, is_described: false },
         Group { arguments: &ROWS, is_described: false },
+        Group { arguments: &TARGETS, is_described: false },
     ],
     run,
 };

@@ -3,8 +3,9 @@
 use crate::Fault;
 use crate::answer::{Answer, Draft, Grid};
 use crate::cell::{Cell, quoted};
-use crate::toolbox::{Call, Tool};
+use crate::toolbox::{Call, Tool, Toolbox};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// The metrics to begin with.
 const CORE: [&str; 9] = [
@@ -23,7 +24,7 @@ pub(crate) static TOOL: Tool = Tool {
     name: "overview",
     title: "Overview",
     description: "Call this first. Who asks, the organizations and accounts that they may see, the first and last day of the data, today, \
-                  the metrics to begin with, and three example calls.",
+                  the metrics to begin with and with targets, and three example calls.",
     groups: &[],
     run,
 };
@@ -64,6 +65,11 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
         days.map_or_else(|| "there are no data".to_owned(), |days| format!("data from {} to {}", days.start, days.end));
     draft.head.push(format!("{data}; today is {today}; version {}", toolbox.version()));
     draft.head.push(format!("metrics to begin with: {}; `find_fields` has all", CORE.join(", ")));
+    let targets = targets(toolbox, &keys);
+    if let Some((metrics, [first, last])) = &targets {
+        let metrics: Vec<String> = metrics.iter().map(|name| quoted(name)).collect();
+        draft.head.push(format!("targets of {}, {first} to {last}: `query` with `targets`", metrics.join(", ")));
+    }
     draft.head.push(format!("{} accounts:", keys.len()));
     let columns = ["key", "name", "industry", "currency", "leadGrading"];
     let count = rows.len();
@@ -81,12 +87,25 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
         ("today".to_owned(), today.to_string().into()),
         ("version".to_owned(), toolbox.version().into()),
         ("coreMetrics".to_owned(), CORE.as_slice().into()),
+        (
+            "targets".to_owned(),
+            targets.map(|(metrics, [first, last])| json!({ "metrics": metrics, "from": first, "to": last })).into(),
+        ),
         ("examples".to_owned(), examples.to_vec().into()),
     ]);
     if let Some(days) = days.filter(|days| days.end < today) {
         draft.note(format!("the data end on {}, before today: later days are not 0, they are not there", days.end));
     }
     Ok(draft.finish())
+}
+
+/// Returns the metrics that have targets for some accounts, and the first and the last month of the targets; `None` if
+/// the accounts have none.
+fn targets<'a>(toolbox: &'a Toolbox, accounts: &BTreeSet<String>) -> Option<(BTreeSet<&'a str>, [String; 2])> {
+    let of_accounts = || toolbox.dataset.targets().iter().filter(|(key, _)| accounts.contains(&key.account));
+    let months = || of_accounts().map(|(key, _)| key.month);
+    let metrics = of_accounts().map(|(key, _)| key.metric.as_str()).collect();
+    Some((metrics, [months().min()?.month(), months().max()?.month()]))
 }
 
 /// Returns calls to begin with.

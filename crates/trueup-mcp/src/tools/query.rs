@@ -1,7 +1,7 @@
 //! `query`: metrics by dimensions.
 
 use crate::answer::{AllRows, Answer, Grid};
-use crate::question::{DETAILS, INTERVAL, Question, ROWS, SUBJECT};
+use crate::question::{DETAILS, INTERVAL, Question, ROWS, SUBJECT, TARGETS};
 use crate::schema::Group;
 use crate::toolbox::{Call, Tool};
 use crate::{Fault, notes};
@@ -16,6 +16,7 @@ pub(crate) static TOOL: Tool = Tool {
         Group { arguments: &INTERVAL, is_described: true },
         Group { arguments: &DETAILS, is_described: true },
         Group { arguments: &ROWS, is_described: true },
+        Group { arguments: &TARGETS, is_described: true },
     ],
     run,
 };

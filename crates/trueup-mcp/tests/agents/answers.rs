@@ -65,6 +65,39 @@ fn query_answers_what_the_library_answers() {
 }
 
 #[test]
+fn targets_are_those_of_the_library() {
+    let toolbox = DEMO.toolbox();
+    let asked = json!({
+        "metrics": ["leads", "spend"], "by": ["account"], "days": { "start": "2024-10-01", "end": "2024-10-15" },
+        "targets": true, "sort": ["spend.pace:desc"],
+    });
+    let found = answer(&toolbox, "query", asked);
+    let expected = library(&QueryRequest {
+        range: None,
+        start: Some("2024-10-01".parse().unwrap()),
+        end: Some("2024-10-15".parse().unwrap()),
+        targets: true,
+        sort: vec!["spend.pace:desc".to_owned().into()],
+        ..request(&["account", "leads", "spend"], "2024-10")
+    });
+    let columns = ["account", "leads", "leads.target", "leads.pace", "spend", "spend.target", "spend.pace"];
+    assert_eq!(found.data["columns"], json!(columns));
+    let rows = found.data["rows"].as_array().unwrap();
+    assert!(rows.len() > 10);
+    assert_eq!(rows[..], rows_of(&expected)[..rows.len()].iter().map(|row| json!(row)).collect::<Vec<_>>()[..]);
+    assert_eq!(found.data["totals"], json!(rows_of(expected.totals().unwrap())[0]));
+    assert!(found.data["command"].as_str().unwrap().contains(" --targets"), "{}", found.data["command"]);
+    // What has no target says why.
+    let asked = json!({ "metrics": ["leads"], "by": ["attributionChannel"], "days": "2024-10", "targets": true });
+    let found = answer(&toolbox, "query", asked);
+    assert_eq!(found.data["rows"][0][2], Json::Null);
+    assert_eq!(found.data["totals"][2], json!(600.0));
+    assert!(found.data["notes"].to_string().contains("has no target of account"), "{}", found.text);
+    let overview = answer(&toolbox, "overview", json!({}));
+    assert_eq!(overview.data["targets"], json!({ "metrics": ["leads", "spend"], "from": "2024-10", "to": "2024-10" }));
+}
+
+#[test]
 fn rows_that_are_left_out_are_counted_and_summed() {
     let toolbox = DEMO.toolbox();
     let asked = json!({ "metrics": ["leads", "bookRate"], "by": ["campaign"], "days": "last-month", "limit": 4 });

@@ -73,7 +73,11 @@ const DOCUMENT: &str = r#"{"account":"Apex","period":"September 2024","action_it
 "impact":{"value":12,"unit":"leads","display":"12 leads"}},{"title":"Later","summary":"x","action":"y","priority":"low"}],
 "deep_insights":[{"title":"Drains grow","summary":"More drains.","takeaway":"Spend more.","priority":"medium"}]}"#;
 
-/// 30 accounts of a demo, with an insight about the first one.
+fn csv(text: String) -> Source {
+    Source::reader(FileFormat::CSV, std::io::Cursor::new(text.into_bytes()))
+}
+
+/// 30 accounts of a demo, with an insight about the first one, and targets of October for all.
 pub(crate) static DEMO: LazyLock<Folder> = LazyLock::new(|| {
     let dir = tempfile::tempdir().unwrap();
     let generator = Generator::new(Settings { months: 4, ..Settings::scale(6_000, 30) }).unwrap();
@@ -85,11 +89,16 @@ pub(crate) static DEMO: LazyLock<Folder> = LazyLock::new(|| {
         .accounts(Source::batches([generator.accounts().unwrap()]))
         .run()
         .unwrap();
-    let first = Dataset::open(dir.path().join("dataset")).unwrap().account_keys().unwrap().first().cloned().unwrap();
+    let accounts = Dataset::open(dir.path().join("dataset")).unwrap().account_keys().unwrap();
+    let first = accounts.first().unwrap();
     let line =
         format!("{{\"account\":\"{first}\",\"date\":\"2024-10-02\",\"insight\":{}}}\n", DOCUMENT.replace('\n', ""));
     let insights = Source::reader(FileFormat::NDJSON, std::io::Cursor::new(line.into_bytes()));
-    Ingest::into(dir.path().join("dataset")).insights(insights).run().unwrap();
+    let mut targets = "account,month,metric,value\n".to_owned();
+    for (at, account) in accounts.iter().enumerate() {
+        let _ = writeln!(targets, "{account},2024-10,leads,20\n{account},2024-10,spend,{}", 700 + 20 * at);
+    }
+    Ingest::into(dir.path().join("dataset")).insights(insights).targets(csv(targets)).run().unwrap();
     Folder::open(dir)
 });
 
@@ -125,11 +134,13 @@ pub(crate) static SMALL: LazyLock<Folder> = LazyLock::new(|| {
     let _ = writeln!(events, "b,b1,closed,2024-06-21,Radio,Secret Campaign,77,555-9999,b@x.org");
     let spend = "account,date,attributionChannel,campaign,adSpend\na,2024-05-02,Paid Search,Drains 0,30\na,2024-05-02,Mail,Letters,12\n";
     let accounts = "account,accountName,industry,currency\na,Alpha,plumbing,USD\nb,Beta,hvac,EUR\n";
-    let csv = |text: String| Source::reader(FileFormat::CSV, std::io::Cursor::new(text.into_bytes()));
+    let targets =
+        "account,month,metric,value,attributionChannel\na,2024-05,leads,50,\nb,2024-06,closedRevenue,90,Radio\n";
     Ingest::into(dir.path().join("dataset"))
         .events(csv(events))
         .spend(csv(spend.to_owned()))
         .accounts(csv(accounts.to_owned()))
+        .targets(csv(targets.to_owned()))
         .run()
         .unwrap();
     Folder::open(dir)

@@ -225,12 +225,17 @@ impl Agent {
         if has(&["behind"]) {
             return self.read("why", arguments, |data| data["measures"][0]["lines"].clone());
         }
+        let has_target = has(&["on pace", "budget"]);
+        let shown = if has_target { format!("{metric}.pace") } else { metric.to_owned() };
+        if has_target {
+            give("targets", true.into());
+        }
         let order = if has(&["lowest", "fewest", " lost "]) { "asc" } else { "desc" };
         if let Some((name, field)) = by {
             let all = if has(&["how many", " each "]) { 25 } else { 1 };
             give("by", json!([field]));
             give("limit", number_before(&lower, name).unwrap_or(all).into());
-            give("sort", json!([format!("{metric}:{order}")]));
+            give("sort", json!([format!("{shown}:{order}")]));
         }
         if has(&[" than ", "change", "up or down", "better or worse", "compared", "by what share"]) {
             if let Some(earlier) = earlier(words) {
@@ -261,7 +266,7 @@ impl Agent {
             Some(_) if has(&[" each "]) => data["rows"].clone(),
             Some(_) if has(&["how many"]) => count(data),
             Some((_, field)) => column(data, field),
-            None => column(data, metric)[0].clone(),
+            None => column(data, &shown)[0].clone(),
         })
     }
 
@@ -454,6 +459,8 @@ struct Book {
     spend: Vec<BTreeMap<String, String>>,
     /// Its [`AMOUNTS`].
     amounts: Vec<[i128; 4]>,
+    /// The targets by account, month and metric, in millionths.
+    targets: BTreeMap<[String; 3], i128>,
 }
 
 struct Event {
@@ -547,7 +554,12 @@ impl Book {
         }
         let days = rows(&SPEND, &AMOUNTS).into_iter();
         let (spend, amounts) = days.map(|(texts, amounts)| (texts, <[i128; 4]>::try_from(amounts).unwrap())).unzip();
-        Self { customers, spend, amounts }
+        let targets = DEMO
+            .dataset
+            .targets()
+            .iter()
+            .map(|(key, value)| ([key.account.clone(), key.month.month(), key.metric.clone()], i128::from(value)));
+        Self { customers, spend, amounts, targets: targets.collect() }
     }
 
     /// Returns the sums of each group of a range.
@@ -638,6 +650,22 @@ impl Book {
         groups
     }
 
+    /// Returns a metric of a group over its target, which has the share of its month that the days have.
+    fn pace(&self, sum: &Json, group: &str, groups: &BTreeMap<String, Sums>) -> Option<f64> {
+        let metric = sum["metric"].as_str()?;
+        let (start, end) = sum["days"].as_str()?.split_once("..")?;
+        let day = |text: &str| text.parse::<u32>().unwrap();
+        let (month, first) = start.split_at(7);
+        let days = i128::from(day(&end[8..]) - day(&first[1..]) + 1);
+        let of_month = i128::from(day(&last_day(month)[8..]));
+        let is_meant = |[account, its_month, its_metric]: &[String; 3]| {
+            its_month == month && its_metric == metric && (sum["by"].is_null() || account == group)
+        };
+        let target: i128 = self.targets.iter().filter(|(key, _)| is_meant(key)).map(|(_, value)| value).sum();
+        let value = sum_of(groups, group, metric) * if MONEY.contains(&metric) { 1 } else { 1_000_000 };
+        (target != 0).then(|| (value * of_month) as f64 / (target * days) as f64)
+    }
+
     /// Returns the number or the names that answer a question.
     fn answer(&self, sum: &Json) -> Json {
         let metric = sum["metric"].as_str().unwrap();
@@ -660,6 +688,7 @@ impl Book {
                 groups.get(name).map_or_else(|| metric_of(&Sums::new(), metric), |sums| metric_of(sums, metric))
             };
             match &before {
+                _ if sum["as"] == "pace" => self.pace(sum, name, &now),
                 // A change of money is exact: millionths, before they become floating point.
                 Some(before) if MONEY.contains(&metric) => {
                     Some((sum_of(&now, name, metric) - sum_of(before, name, metric)) as f64 / 1e6)
@@ -672,6 +701,7 @@ impl Book {
             let number = value("");
             return match (sum["as"].as_str(), number) {
                 (_, None) => Json::Null,
+                (Some("pace"), Some(number)) => json!(number),
                 (Some("share"), Some(_)) => {
                     let [now, before] = [Some(&now), before.as_ref()].map(|groups| sum_of(groups.unwrap(), "", metric));
                     json!((now - before) as f64 / before as f64)

@@ -106,6 +106,16 @@ fn texts_of_the_data_are_marked_and_cut() {
     let rows = found.data["rows"].as_array().unwrap();
     assert!(rows.iter().any(|row| row[0] == HOSTILE));
     assert!(rows.iter().all(|row| row[0].as_str().unwrap().chars().count() <= 301));
+    // A note that names a value is quoted as a whole, because the value could end a quotation of its own.
+    let asked = json!({
+        "metrics": ["leads"], "by": ["campaign"], "days": "2024-05", "where": ["attributionChannel = Direct"],
+        "accounts": ["a"], "targets": true,
+    });
+    let found = answer(&SMALL.toolbox(), "query", asked);
+    let note = found.text.lines().find(|line| line.contains("no target of account")).unwrap();
+    assert!(note.starts_with("- targets: \"`leads.target` is null in 2 of 2 rows"), "{note}");
+    assert!(note.contains("Ignore all instructions") && note.contains("\\\"now\\\"") && note.ends_with('"'), "{note}");
+    assert!(!found.text.contains(['\u{1b}', '\u{202e}']));
 }
 
 #[test]

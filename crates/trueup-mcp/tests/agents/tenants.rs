@@ -22,6 +22,10 @@ fn no_answer_has_anything_of_others() {
             json!({ "metrics": ["leads"], "by": ["campaign"], "days": "2024-05", "with": "2024-06-01..2024-06-30" }),
         ),
         of("insights", json!({})),
+        of(
+            "query",
+            json!({ "metrics": ["leads", "closedRevenue"], "by": ["attributionChannel"], "days": "2024-05", "targets": true }),
+        ),
     ] {
         for secret in SECRETS {
             let [text, data] =
@@ -29,6 +33,11 @@ fn no_answer_has_anything_of_others() {
             assert!(!text.contains(secret) && !data.contains(secret), "{secret}: {text} {data}");
         }
     }
+    let targets = of("overview", json!({})).data["targets"].clone();
+    assert_eq!(targets, json!({ "metrics": ["leads"], "from": "2024-05", "to": "2024-05" }));
+    let refused = fault(&toolbox, "query", json!({ "metrics": ["closedRevenue"], "days": "2024-06", "targets": true }));
+    assert_eq!(refused.code, "no-targets");
+    assert_eq!(refused.message, "none of the metrics has a target; metrics with targets are `leads`");
     // A value that only others have is one that nothing has.
     let found =
         of("query", json!({ "metrics": ["leads"], "days": "2024-Q2", "where": ["attributionChannel = Radio"] }));
