@@ -63,7 +63,7 @@ export function noBenchmarks(metric: string, { dimensions }: DatedQuestion, dict
 
 /** Returns what to change so that a question has benchmarks with it, as far as its days go. */
 export function withBenchmarks(question: DatedQuestion): Partial<Question> {
-  return { benchmarks: true, compare: null, ...(!isByMonth(question) && { interval: "month" }) };
+  return { benchmarks: true, compare: null, targets: false, ...(!isByMonth(question) && { interval: "month" }) };
 }
 
 function isByMonth({ interval, days }: DatedQuestion): boolean {

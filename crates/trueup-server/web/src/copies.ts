@@ -66,6 +66,7 @@ function asCommand({ request, accounts, filter, sort }: Parts): string {
   if (request.within) options.push(`--cohort --within ${request.within}`);
   if (isTaken(request.attribution)) options.push(`--attribution ${request.attribution}`);
   if (request.compare) options.push(`--compare ${earlierText(request.compare)}`);
+  if (request.targets) options.push("--targets");
   options.push(...accounts.map((account) => `--account ${shell(account)}`));
   if (filter) options.push(`--filter ${shell(filter)}`);
   if (sort) options.push(`--sort ${shell(sort)}`);
@@ -74,7 +75,7 @@ function asCommand({ request, accounts, filter, sort }: Parts): string {
 
 function asRust({ request, accounts, filter, sort }: Parts): string {
   const { fields, range, interval } = request;
-  const uses = ["EventsQuery", ...(interval === "total" ? [] : ["Interval"])].join(", ");
+  const uses = (names: string[]) => (names.length > 1 ? `{${names.join(", ")}}` : names[0]);
   const list = (texts: string[]) => `[${texts.map(rustText).join(", ")}]`;
   const calls = [`.accounts(${list(accounts)})`];
   if (interval !== "total") calls.unshift(`.interval(Interval::${interval[0]!.toUpperCase()}${interval.slice(1)})`);
@@ -84,13 +85,14 @@ function asRust({ request, accounts, filter, sort }: Parts): string {
   if (filter) calls.push(`.filter(filter::from_json(${rustText(filter)})?)`);
   if (sort) calls.push(`.sort(${rustText(sort)})`);
   return [
-    `use trueup::query::${uses.includes(",") ? `{${uses}}` : uses};`,
-    filter ? "use trueup::{Dataset, filter};" : "use trueup::Dataset;",
+    `use trueup::query::${uses(["EventsQuery", ...(interval === "total" ? [] : ["Interval"])])};`,
+    ...(request.targets ? ["use trueup::targets::TargetComparison;"] : []),
+    `use trueup::${uses(["Dataset", ...(request.targets ? ["Execution"] : []), ...(filter ? ["filter"] : [])])};`,
     "",
     'let dataset = Dataset::open("DATASET")?;',
     `let query = EventsQuery::new(${list(fields)}, "${range.start}".parse()?, "${range.end}".parse()?)`,
     ...calls.map((call) => `    ${call}`),
-  ].join("\n") + ";\nlet table = dataset.query(&query)?;\n";
+  ].join("\n") + `;\nlet table = ${request.targets ? "TargetComparison::new(&query, &dataset)?.run(&dataset, &Execution::default())" : "dataset.query(&query)"}?;\n`;
 }
 
 function asPython({ request, accounts, filter, sort }: Parts): string {
@@ -101,6 +103,7 @@ function asPython({ request, accounts, filter, sort }: Parts): string {
   if (request.within) options.push(`cohort=True, within="${request.within}"`);
   if (isTaken(request.attribution)) options.push(`attribution="${request.attribution}"`);
   if (request.compare) options.push(`compare="${earlierText(request.compare)}"`);
+  if (request.targets) options.push("targets=True");
   options.push(`accounts=${list(accounts)}`);
   if (filter) options.push(`filter=${pythonText(filter)}`);
   if (sort) options.push(`sort=${pythonText(sort)}`);

@@ -14,6 +14,8 @@ export interface Field {
   better: "higher" | "lower" | null;
   /** Whether it is a metric that has benchmarks, or a dimension of benchmarks. */
   hasBenchmarks: boolean;
+  /** Whether it is a metric that has a target for an account of the key. */
+  hasTargets: boolean;
   /** The measures of a metric, such as `bookedCustomers / customers`; empty for a dimension. */
   formula: string;
   /** Whether it is a metric that is computed from spend. */
@@ -28,13 +30,15 @@ export interface Field {
  */
 export const OPEN_LEADS = "openLeads";
 
-/** The columns that a comparison has for a metric, by what follows the point in their names. */
-const COMPARED: Record<string, { label: string; definition: string }> = {
+/** The columns that a comparison or a target adds for a metric, by what follows the point in their names. */
+const ADDED: Record<string, { label: string; definition: string }> = {
   previous: { label: "before", definition: "The value of the days that are compared with." },
   change: { label: "change", definition: "The value minus the value before." },
   ratio: { label: "change in %", definition: "The change as a part of the value before; none where that is 0." },
   rateEffect: { label: "rate effect", definition: "What the row contributes to the change of the ratio because its own ratio changed." },
   mixEffect: { label: "mix effect", definition: "What the row contributes to the change of the ratio because its share in the denominator changed." },
+  target: { label: "target", definition: "What the value should be on these days." },
+  pace: { label: "pace", definition: "The value divided by the target." },
 };
 
 /** The organizations, accounts and fields that a key reaches: the answer of `GET /api?dictionary=all`. */
@@ -51,9 +55,9 @@ export class Dictionary {
     this.#fields = new Map(fields.map((field) => [field.name, field]));
   }
 
-  /** Returns a field, or a column that a comparison has for one. */
+  /** Returns a field, or a column that a comparison or a target adds for one. */
   get(name: string): Field | undefined {
-    return this.#fields.get(name) ?? this.#compared(name);
+    return this.#fields.get(name) ?? this.#added(name);
   }
 
   /** Returns whether a field is a metric that a question may name. */
@@ -61,13 +65,14 @@ export class Dictionary {
     return metric !== OPEN_LEADS && this.#fields.get(metric)?.type === "metric";
   }
 
-  #compared(name: string): Field | undefined {
+  #added(name: string): Field | undefined {
     const [, metric = "", suffix = ""] = /^(.+)\.(\w+)$/.exec(name) ?? [];
     const field = this.#fields.get(metric);
-    const compared = Object.hasOwn(COMPARED, suffix) ? COMPARED[suffix] : undefined;
-    if (field?.type !== "metric" || !compared) return undefined;
-    const format = suffix === "previous" ? field.format : CHANGE + (suffix === "ratio" ? "ratio" : field.format);
-    return { ...field, name, format, displayName: `${field.displayName}: ${compared.label}`, definition: compared.definition };
+    const added = Object.hasOwn(ADDED, suffix) ? ADDED[suffix] : undefined;
+    if (field?.type !== "metric" || !added) return undefined;
+    // A part of a month has a part of the target of a count.
+    const formats: Record<string, string> = { previous: field.format, ratio: `${CHANGE}ratio`, target: field.format === "number" ? "decimal" : field.format, pace: "percent" };
+    return { ...field, name, format: formats[suffix] ?? CHANGE + field.format, displayName: `${field.displayName}: ${added.label}`, definition: added.definition };
   }
 
   /** Returns the fields that a question may name. */
@@ -152,6 +157,7 @@ export function readIndex(answer: unknown): Index | null {
         format: String(entry.format ?? "text"),
         values: Array.isArray(values) ? values.map(String) : [],
         better: entry.direction === "higher" || entry.direction === "lower" ? entry.direction : null,
+        hasTargets: entry.hasTargets === true,
         hasBenchmarks: entry.benchmarkable === true || entry.benchmarkDimension === true,
         formula: String(entry.formula ?? ""),
         usesSpend: entry.usesSpend === true,

@@ -30,6 +30,8 @@ export function lookInto(question: Question, row: Row, dimensions: readonly stri
           // Certain days are those of the whole range, and not of the row.
           compare: typeof compare === "string" ? compare : null,
         }),
+    // Most parts of a row are parts of its target.
+    targets: false,
     sort: question.metrics[0] === undefined ? null : { field: question.metrics[0], descending: true },
   };
 }

@@ -43,6 +43,7 @@ export function firstQuestion(index: Index, { now, months }: Extent): Question |
     sort: { field: "leads", descending: true },
     charted: null,
     benchmarks: false,
+    targets: false,
     pivot: false,
   };
 }

@@ -6,7 +6,7 @@ import { ATTRIBUTIONS, earlierText, encode, isTaken, type Attribution, type Earl
 
 /** The most characters of a link: more than those of any question that the service takes. */
 const MAX_LINK = 65_536;
-const PARAMETERS = ["organization", "accounts", "dimensions", "metrics", "days", "start", "end", "interval", "within", "attribution", "compare", "where", "sort", "chart", "benchmarks", "pivot"];
+const PARAMETERS = ["organization", "accounts", "dimensions", "metrics", "days", "start", "end", "interval", "within", "attribution", "compare", "where", "sort", "chart", "benchmarks", "targets", "pivot"];
 
 /** A question that a link holds, or what is wrong with the link. */
 export type Linked = { question: Question } | { fault: string };
@@ -31,6 +31,7 @@ export function writeLink(question: Question): string {
   add("sort", question.sort && `${question.sort.field}:${question.sort.descending ? "desc" : "asc"}`);
   add("chart", question.charted);
   add("benchmarks", question.benchmarks ? "true" : null);
+  add("targets", question.targets ? "true" : null);
   add("pivot", question.pivot ? "true" : null);
   return `#${parameters.map(([name, value]) => `${name}=${encode(value)}`).join("&")}`;
 }
@@ -68,6 +69,7 @@ function parse(text: string): Question {
     sort: sort(parameters.get("sort")),
     charted: parameters.has("chart") ? oneLine(parameters.get("chart") ?? "", "chart") : null,
     benchmarks: isTrue(parameters, "benchmarks"),
+    targets: isTrue(parameters, "targets"),
     pivot: isTrue(parameters, "pivot"),
   };
 }

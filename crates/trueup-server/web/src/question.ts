@@ -34,6 +34,8 @@ export interface Question {
   charted: string | null;
   /** Whether the figures are compared with those of similar businesses, where there are any. */
   benchmarks: boolean;
+  /** Whether the table has the targets of the metrics, where there are any. */
+  targets: boolean;
   /** Whether the table has months, weeks or days as columns. */
   pivot: boolean;
 }
@@ -57,6 +59,7 @@ export interface EventsRequest {
   /** Left out: what each event records. */
   attribution?: Attribution;
   compare?: Earlier | null;
+  targets?: boolean;
 }
 
 /** A question about certain days. */
@@ -92,9 +95,24 @@ export function changeColumn(metric: string, dictionary: Dictionary): string {
   return `${metric}.${dictionary.get(metric)?.format === "percent" ? "change" : "ratio"}`;
 }
 
-/** Returns the metric of a column, which in a comparison may be one of several. */
+/** Returns the metric of a column, which in a comparison or next to a target may be one of several. */
 export function metricOf(column: string): string {
   return column.replace(/\.\w+$/, "");
+}
+
+/** Returns whether a column has the target of a metric, or says how much of it there is. */
+export function isOfTarget(column: string): boolean {
+  return /\.(target|pace)$/.test(column);
+}
+
+/** Returns whether an answer has targets: the service has none of cohorts, and none next to earlier days. */
+export function takesTargets(question: Question, dictionary: Dictionary): boolean {
+  return question.targets && question.compare === null && mayHaveTargets(question, dictionary);
+}
+
+/** Returns whether targets can be asked for. */
+export function mayHaveTargets({ metrics, within }: Question, dictionary: Dictionary): boolean {
+  return within === null && metrics.some((metric) => dictionary.get(metric)?.hasTargets);
 }
 
 /** Returns the request for the rows of an answer; `null` if the question has no metric. */
@@ -111,6 +129,7 @@ export function rowsRequest(question: DatedQuestion, dictionary: Dictionary): Ev
     attribution: question.attribution,
     // The service compares the days as a whole alone.
     compare: question.interval === "total" ? question.compare : null,
+    targets: takesTargets(question, dictionary),
   };
 }
 
@@ -139,13 +158,19 @@ export function totalsRequest(question: DatedQuestion, dictionary: Dictionary): 
 export function monthsRequest(question: DatedQuestion, dictionary: Dictionary, months: number, dimensions: string[] = []): EventsRequest | null {
   const { end } = question.days;
   const range = { start: monthsBefore(`${end.slice(0, 7)}-01`, months - 1), end };
-  const whole = wholeRequest({ ...question, compare: null }, dictionary);
+  const whole = wholeRequest({ ...question, compare: null, targets: false }, dictionary);
   return whole && { ...whole, fields: [...dimensions, ...whole.fields], range, interval: "month" };
+}
+
+/** Returns the request for the targets of all rows of an answer together; `null` if there are none, or if the answer has them. */
+export function targetsRequest(question: DatedQuestion, dictionary: Dictionary): EventsRequest | null {
+  if (takesTargets(question, dictionary) || !mayHaveTargets(question, dictionary)) return null;
+  return wholeRequest({ ...question, compare: null, targets: true }, dictionary);
 }
 
 /** Returns the request for all rows of each sub-range of an answer together. */
 export function rangesRequest(question: DatedQuestion, dictionary: Dictionary): EventsRequest | null {
-  const whole = wholeRequest({ ...question, compare: null }, dictionary);
+  const whole = wholeRequest({ ...question, compare: null, targets: false }, dictionary);
   return whole && { ...whole, interval: question.interval };
 }
 
@@ -177,6 +202,7 @@ export function pathOf(request: EventsRequest): string {
   if (request.within) parameters.push(["cohort", "true"], ["within", request.within]);
   if (isTaken(request.attribution)) parameters.push(["attribution", request.attribution]);
   if (request.compare) parameters.push(["compare", earlierText(request.compare)]);
+  if (request.targets) parameters.push(["$targets", "true"]);
   if (request.accounts.length > 0) parameters.push(["accounts", request.accounts.join(",")]);
   parameters.push(...request.filters);
   const query = parameters.map(([name, value]) => `${encode(name)}=${encode(value)}`).join("&");

@@ -2,7 +2,7 @@
 
 import { OPEN_LEADS, type Dictionary } from "./dictionary";
 import { formatValue } from "./format";
-import { changeColumn, metricOf, type Row, type Sort } from "./question";
+import { changeColumn, isOfTarget, metricOf, type Row, type Sort } from "./question";
 import type { TextWidth } from "./text_width";
 
 /** Rows that are read to find out how wide a column of texts is. */
@@ -68,7 +68,7 @@ export interface TableColumn extends NamedColumn {
 /** Returns the columns of the table. In a comparison they are one for each metric, unless all columns are shown. */
 export function tableColumns(columns: NamedColumn[], rows: Row[], totals: Row | null, dictionary: Dictionary, widthOf: TextWidth, areAll: boolean): TableColumn[] {
   const names = columns.map(({ name }) => name);
-  const isPart = (column: string) => metricOf(column) !== column && dictionary.isMetric(column) && names.includes(metricOf(column));
+  const isPart = (column: string) => metricOf(column) !== column && !isOfTarget(column) && dictionary.isMetric(column) && names.includes(metricOf(column));
   const contents = (name: string, field: string) => contentWidth(name, field, rows, totals, dictionary, widthOf);
   return columns
     .filter(({ name }) => areAll || !isPart(name))

@@ -10,6 +10,8 @@ export interface Answer {
   rows: Row[];
   /** Names that neither the dictionary nor the data knows. */
   unknownFields: string[];
+  /** Why targets are missing. */
+  notes: string[];
   milliseconds: number;
 }
 
@@ -95,7 +97,8 @@ export class Service {
     return {
       columns: columnsOf(request, rows),
       rows,
-      unknownFields: namesOf(headers.get("trueup-unknown-fields") ?? ""),
+      unknownFields: listOf(headers.get("trueup-unknown-fields") ?? ""),
+      notes: listOf(headers.get("trueup-notes") ?? ""),
       milliseconds: performance.now() - began,
     };
   }
@@ -181,18 +184,18 @@ export function isSendable(key: string): boolean {
   return /^[\x21-\x7e]{1,512}$/.test(key);
 }
 
-/** Returns the columns of an answer. A comparison has several for a metric, and only the service knows which. */
-function columnsOf({ fields, interval, compare }: EventsRequest, [first]: Row[]): string[] {
-  if (!compare || !first) return [...(interval === "total" ? [] : ["start", "end"]), ...fields];
+/** Returns the columns of an answer. A comparison and targets have several for a metric, and only the service knows which. */
+function columnsOf({ fields, interval, compare, targets }: EventsRequest, [first]: Row[]): string[] {
+  if (!(compare || targets) || !first) return [...(interval === "total" ? [] : ["start", "end"]), ...fields];
   // JavaScript puts a name that is a whole number before all others.
   const place = (column: string) => fields.indexOf(fields.includes(column) ? column : metricOf(column));
   return Object.keys(first).sort((a, b) => place(a) - place(b));
 }
 
-/** Reads a header that lists names: separated by commas, and percent-encoded. */
-function namesOf(list: string): string[] {
-  const names = list.split(",").map((name) => name.trim());
-  return names.filter((name) => name !== "").map(decodeURIComponent);
+/** Reads a header that lists texts: separated by commas, and percent-encoded. */
+function listOf(list: string): string[] {
+  const texts = list.split(",").map((text) => text.trim());
+  return texts.filter((text) => text !== "").map(decodeURIComponent);
 }
 
 function parse(text: string): unknown {

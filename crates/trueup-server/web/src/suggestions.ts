@@ -45,7 +45,7 @@ export function closedLeads(question: DatedQuestion, dictionary: Dictionary): Pa
 }
 
 /** What a suggestion does not take over from the question before it. */
-const PLAIN = { interval: "total", compare: null, within: null, attribution: "recorded", charted: null, benchmarks: false, pivot: false } satisfies Partial<Question>;
+const PLAIN = { interval: "total", compare: null, within: null, attribution: "recorded", charted: null, benchmarks: false, targets: false, pivot: false } satisfies Partial<Question>;
 
 /** Returns the days over which a return is judged: those of the question if they are many. */
 function returnDays({ days }: DatedQuestion, now: Now): Partial<Question> {

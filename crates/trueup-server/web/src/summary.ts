@@ -38,6 +38,12 @@ export function headlineOf(question: DatedQuestion, metric: string, totals: Row,
   return `${subject} ${change > 0 ? "rose" : "fell"} ${amount.replace(/^[+-]/, "")} in ${days}${from}`;
 }
 
+/** Returns how much of its target a metric has, such as `Leads: 96.2% of target in Jun 2026`; `null` in an answer without it. */
+export function targetHeadline(question: DatedQuestion, metric: string, totals: Row, { dictionary }: Index): string | null {
+  const pace = totals[`${metric}.pace`];
+  return typeof pace === "number" ? `${dictionary.label(metric)}: ${formatNumber(pace, "percent")} of target in ${formatRange(question.days)}` : null;
+}
+
 /** Returns how an answer does among similar businesses, such as `Better than half of similar businesses in 2 of 3 metrics`; `null` without any. */
 export function standingHeadline(totals: Row, bands: Map<string, Band>, { dictionary }: Index): string | null {
   const judged = [...bands].flatMap(([metric, band]) => {

@@ -40,8 +40,8 @@ export interface Line {
 
 /** Returns path and query of the request for a cell; `null` if the question is not complete. The row is one of its answer. */
 export function whyPath(question: Question, range: DayRange, row: Row, metric: string, limit: number, dictionary: Dictionary): string | null {
-  // The earlier days of a comparison are not part of the cell.
-  const request = rowsRequest({ ...question, days: range, compare: null }, dictionary);
+  // Neither the earlier days of a comparison nor a target are part of the cell.
+  const request = rowsRequest({ ...question, days: range, compare: null, targets: false }, dictionary);
   if (!request) return null;
   const known = [...question.dimensions, ...(question.interval === "total" ? [] : ["start"])];
   const values = known.map((name) => [name, String(row[name] ?? "")]);

@@ -112,6 +112,14 @@ fn dictionary_entry() -> JsonValue {
                      `dictionary=all`.",
                 ),
             ),
+            (
+                "hasTargets",
+                described(
+                    "boolean",
+                    "True on metrics that have a target for an account that the credentials can access; only with \
+                     `dictionary=all`.",
+                ),
+            ),
             ("benchmarkable", described("boolean", "True on metrics that have benchmarks; absent on others.")),
             ("benchmarkDimension", described("boolean", "True on dimensions of benchmarks; absent on others.")),
             ("possible values", names("The values, where they can be listed.")),

@@ -82,4 +82,13 @@ fn nobody_learns_of_the_targets_of_others() {
     let path = "/api/rival/events?fields=spend&start=2025-01-01&end=2025-01-31&$targets=true";
     let body = String::from_utf8(platform.get("rita", path).body).unwrap();
     assert!(body.contains("metrics with targets are `leads`"), "{body}");
+    // The whole dictionary says which metrics have targets.
+    let targeted = |user: &str, path: &str| {
+        let access: serde_json::Value = serde_json::from_slice(&platform.get(user, path).body).unwrap();
+        let entries = access["dictionary"].as_object().unwrap().iter();
+        entries.filter(|(_, entry)| entry["hasTargets"] == true).map(|(name, _)| name.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(targeted("anna", "/api?dictionary=all"), ["spend"]);
+    assert_eq!(targeted("rita", "/api?dictionary=all"), ["leads"]);
+    assert!(targeted("anna", "/api").is_empty());
 }

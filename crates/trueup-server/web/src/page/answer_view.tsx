@@ -12,7 +12,7 @@ import { count } from "../format";
 import { monthsRequest, rowsRequest, type DatedQuestion, type Question, type Row, type Settled, type Sort } from "../question";
 import { namedColumns, tableColumns } from "../rows";
 import type { Service } from "../service";
-import { headlineOf, standingHeadline, subtitleOf, titleOf } from "../summary";
+import { headlineOf, standingHeadline, subtitleOf, targetHeadline, titleOf } from "../summary";
 import { textWidth } from "../text_width";
 import { ChartView } from "./chart_view";
 import { CohortMap, OPEN_MARK } from "./cohort_map";
@@ -168,6 +168,11 @@ export function AnswerView({ asked, rows, sort, parquet, question: chosen, settl
               close={() => setLookedInto((opened) => (opened === lookedInto ? null : opened))}
             />
           )}
+          {answered.answer.notes.map((note) => (
+            <p key={note} class="hint">
+              {note}.
+            </p>
+          ))}
           {shown.within !== null && rows.some((row) => row[OPEN_LEADS] !== 0) && (
             <p class="hint">
               {OPEN_MARK} The window of some leads of the row is not over: its numbers may still change.
@@ -188,7 +193,7 @@ function Heading({ question, rows, totals, bands, index }: { question: DatedQues
   const contributions = useMemo(() => contributionsOf(question.compare === null || question.interval !== "total" ? [] : rows, question.dimensions, metric, index.dictionary), [question, rows, metric, index]);
   return (
     <header class="heading">
-      <h2>{(totals && (standingHeadline(totals, bands, index) ?? headlineOf(question, metric, totals, contributions, index))) ?? titleOf(question, metric, index)}</h2>
+      <h2>{(totals && (standingHeadline(totals, bands, index) ?? targetHeadline(question, metric, totals, index) ?? headlineOf(question, metric, totals, contributions, index))) ?? titleOf(question, metric, index)}</h2>
       <p>{subtitleOf(question, index).join(" · ")}</p>
     </header>
   );

@@ -6,7 +6,7 @@ import { describe } from "../condition";
 import { describeWindow, earlierRange, formatRange, type DayRange, type Now } from "../days";
 import type { Index } from "../dictionary";
 import { count } from "../format";
-import type { Question, Settled } from "../question";
+import { takesTargets, type Question, type Settled } from "../question";
 import type { Service } from "../service";
 import { Chip } from "./chip";
 import { ComparisonEditor } from "./comparison_editor";
@@ -31,7 +31,7 @@ export function QuestionBar({ question, settled, update, index, service, now, mo
   const { conditions } = question;
   const dated = { ...question, days: range };
   const followed = within === null ? "" : within === "all" ? ", leads until now" : `, leads within ${describeWindow(within)}`;
-  const against = compare === null ? (question.benchmarks ? "similar businesses" : "nothing") : formatRange(earlierRange(range, compare));
+  const against = compare === null ? (takesTargets(settled.question, dictionary) ? "targets" : question.benchmarks ? "similar businesses" : "nothing") : formatRange(earlierRange(range, compare));
   const replace = (place: number, by: Question["conditions"]) => update({ conditions: conditions.flatMap((each, index) => (index === place ? by : [each])) });
   return (
     <div class="bar" role="group" aria-label="Question">
@@ -42,7 +42,7 @@ export function QuestionBar({ question, settled, update, index, service, now, mo
         {(close) => <DaysEditor question={question} range={range} update={update} now={now} months={months} close={close} />}
       </Chip>
       <Chip label="Compare to" value={against}>
-        {(close) => <ComparisonEditor question={settled.question} update={update} close={close} />}
+        {(close) => <ComparisonEditor question={settled.question} update={update} dictionary={dictionary} close={close} />}
       </Chip>
       {conditions.map((condition, place) => (
         <Chip key={JSON.stringify(condition)} label={dictionary.label(condition.field)} value={describe(condition)} onRemove={() => replace(place, [])}>

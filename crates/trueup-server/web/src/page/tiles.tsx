@@ -1,13 +1,14 @@
-// The metrics of an answer as tiles: the value, its change, and the months up to it. A tile chooses what the chart shows.
+// The metrics of an answer as tiles: the value, its change, its target, and the months up to it. A tile chooses what the chart shows.
 
 import { standingOf, type Band } from "../benchmarks";
 import { previousOf, valueOf } from "../chart";
 import type { Dictionary } from "../dictionary";
 import { formatValue } from "../format";
-import { changeColumn, monthsRequest, type DatedQuestion, type Row } from "../question";
+import { changeColumn, monthsRequest, targetsRequest, type DatedQuestion, type Row } from "../question";
 import type { Service } from "../service";
 import { Sparkline } from "./sparkline";
 import { MONTHS, useMonths } from "./use_months";
+import { useRows } from "./use_rows";
 
 interface Props {
   /** The question of the answer, and the numbers of all its rows together. */
@@ -24,6 +25,7 @@ interface Props {
 
 export function Tiles({ question, totals, bands, charted, choose, dictionary, service }: Props) {
   const monthly = useMonths(service, monthsRequest(question, dictionary, MONTHS), []);
+  const targets = useRows(service, targetsRequest(question, dictionary))?.[0] ?? totals;
   return (
     <ul class="tiles" aria-label="Figures">
       {question.metrics.map((metric) => (
@@ -32,6 +34,7 @@ export function Tiles({ question, totals, bands, charted, choose, dictionary, se
             <span class="name">{dictionary.label(metric)}</span>
             <span class="figure">{formatValue(valueOf(totals, metric), dictionary.get(metric)?.format ?? "number")}</span>
             <Change metric={metric} row={totals} dictionary={dictionary} />
+            <Target metric={metric} row={targets} dictionary={dictionary} />
             <Standing metric={metric} row={totals} band={bands.get(metric)} dictionary={dictionary} />
             <Sparkline months={monthly?.ranges ?? []} values={monthly?.values(metric, {}) ?? []} />
           </button>
@@ -52,6 +55,12 @@ function Change({ metric, row, dictionary }: { metric: string; row: Row; diction
       {previousOf(row, metric) !== null && ` from ${shown("previous")}`}
     </span>
   );
+}
+
+/** The target of a figure, and how much of it there is. */
+function Target({ metric, row, dictionary }: { metric: string; row: Row; dictionary: Dictionary }) {
+  const shown = (suffix: string) => formatValue(row[`${metric}.${suffix}`], dictionary.get(`${metric}.${suffix}`)?.format ?? "number");
+  return valueOf(row, `${metric}.target`) === null ? null : <span class="was">{`Target ${shown("target")}, pace ${shown("pace")}`}</span>;
 }
 
 /** Where a figure stands among those of similar businesses. */

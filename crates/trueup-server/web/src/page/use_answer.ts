@@ -75,7 +75,7 @@ export function useAnswer(service: Service, question: DatedQuestion, dictionary:
     };
     // Without them the lines are still right, only not the best choice.
     const askForVolumes = (volumes: string[]) =>
-      service.events({ ...rows, fields: [...question.dimensions, ...volumes] }, controller.signal).then(
+      service.events({ ...rows, fields: [...question.dimensions, ...volumes], targets: false }, controller.signal).then(
         (answer) => answer.rows,
         () => null,
       );

@@ -1004,6 +1004,40 @@ onAnswer("stages are a funnel", "#organization=demo-group&metrics=leads,soldLead
   await screenshot(page, "funnel");
 }, { colorScheme: "dark" });
 
+onAnswer("targets are those of the service: in the tiles, and in place of a comparison in the table", "#organization=demo-group&dimensions=account&metrics=leads,spend&start=2026-06-01&end=2026-06-10&compare=previous-period", async (page) => {
+  const range = "start=2026-06-01&end=2026-06-10&%24targets=true";
+  const rows = await asked(`demo-group/events?fields=account,leads,spend&${range}`);
+  const [total] = await asked(`demo-group/events?fields=leads,spend&${range}`);
+  const digits = (most) => ({ minimumFractionDigits: most, maximumFractionDigits: most });
+  const shown = (row) => [row["leads.target"].toLocaleString("en-US", digits(2)), row["leads.pace"].toLocaleString("en-US", { style: "percent", ...digits(1) })];
+  const [target, pace] = shown(total);
+  const tile = (name) => page.getByRole("list", { name: "Figures" }).getByRole("button", { name });
+  await tile("Leads").filter({ hasText: `Target ${target}, pace ${pace}` }).waitFor();
+  assert.ok(!(await tile("Spend").textContent()).includes("Target"));
+
+  await openChip(page, "Compare to");
+  await page.getByRole("list", { name: "Compare to" }).getByRole("button", { name: "Targets" }).click();
+  await page.locator(".heading h2").filter({ hasText: `Leads: ${pace} of target in ` }).waitFor();
+  await answered(page);
+  assert.match(page.url(), /&targets=true/);
+  assert.deepEqual(await page.locator("thead .head").allTextContents(), ["Account", "Leads", "Leads: target", "Leads: pace", "Spend"]);
+  for (const [at, row] of rows.entries()) {
+    assert.equal(await cell(page, at, 0).textContent(), row.account);
+    assert.deepEqual([await figure(cell(page, at, 2)).textContent(), await figure(cell(page, at, 3)).textContent()], shown(row));
+  }
+  assert.deepEqual((await page.locator("tfoot tr > :not(.trend)").allTextContents()).slice(2, 4), [target, pace]);
+  await exportAndCopy(page);
+  await page.getByRole("button", { name: "Close", exact: true }).click();
+  assert.deepEqual(await accessibilityFaults(page), []);
+  await screenshot(page, "targets");
+
+  // A channel has none of its own: the page says what the service says.
+  await page.evaluate((hash) => (location.hash = hash), page.url().split("#")[1].replace("dimensions=account", "dimensions=attributionChannel"));
+  await page.getByText("`leads.target` is null in").waitFor();
+  await answered(page);
+  assert.equal(await figure(cell(page, 0, 2)).textContent(), "–");
+});
+
 test("a revoked key asks for another, and the question stays", { timeout: 60_000 }, async () => {
   const own = await site.createKey();
   const { page, context, faults } = await openPage(site, { hash: JUNE });

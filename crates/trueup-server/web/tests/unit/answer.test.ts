@@ -89,6 +89,17 @@ test("a comparison has one column for each metric, unless all are wanted", () =>
   assert.deepEqual(tableColumns(namedColumns(columns, dictionary), [row], null, dictionary, widthOf, true).map(({ name }) => name), columns);
 });
 
+test("targets have columns of their own", () => {
+  const columns = ["campaign", "leads", "leads.target", "leads.pace"];
+  const row = { campaign: "A", leads: 12, "leads.target": 309.677419, "leads.pace": 0.03875 };
+  const shown = tableColumns(namedColumns(columns, dictionary), [row], null, dictionary, widthOf, false);
+  assert.deepEqual(shown.map(({ name }) => name), columns);
+  assert.deepEqual(shown.map(({ label }) => label), ["Campaign", "Leads", "Leads: target", "Leads: pace"]);
+  const texts = columns.map((name) => formatValue(row[name as keyof typeof row], dictionary.get(name)?.format ?? ""));
+  assert.deepEqual(texts, ["A", "12", "309.68", "3.9%"]);
+  assert.equal(dictionary.get("spend.target")?.format, "currency");
+});
+
 test("one row has a funnel where its metrics are stages", () => {
   const row = { leads: 200, soldLeads: 50, spend: 7 };
   const funnel = chart({ dimensions: [], metrics: ["spend", "soldLeads", "leads"] }, [row]);

@@ -17,9 +17,9 @@ test("only questions by month have benchmarks, by dimensions that benchmarks kno
 test("one month as a whole has benchmarks, other days are shown by month", () => {
   assert.notEqual(scopeOf({ interval: "total" }), null);
   assert.equal(scopeOf({ interval: "total", days: { start: "2026-05-01", end: "2026-06-30" } }), null);
-  assert.deepEqual(withBenchmarks({ ...MONTHLY, interval: "total" }), { benchmarks: true, compare: null });
-  assert.deepEqual(withBenchmarks({ ...MONTHLY, interval: "total", days: { start: "2026-05-01", end: "2026-06-30" } }), { benchmarks: true, compare: null, interval: "month" });
-  assert.deepEqual(withBenchmarks({ ...MONTHLY, interval: "week" }), { benchmarks: true, compare: null, interval: "month" });
+  assert.deepEqual(withBenchmarks({ ...MONTHLY, interval: "total" }), { benchmarks: true, compare: null, targets: false });
+  assert.deepEqual(withBenchmarks({ ...MONTHLY, interval: "total", days: { start: "2026-05-01", end: "2026-06-30" } }), { benchmarks: true, compare: null, targets: false, interval: "month" });
+  assert.deepEqual(withBenchmarks({ ...MONTHLY, interval: "week" }), { benchmarks: true, compare: null, targets: false, interval: "month" });
 });
 
 test("a question without benchmarks says why", () => {

@@ -53,6 +53,26 @@ let table = dataset.query(&query)?;
   );
 });
 
+test("a question with targets asks for them in each language", () => {
+  const asked = { ...QUESTION, targets: true, sort: { field: "leads.pace", descending: true } };
+  assert.ok(copied("trueup", asked)?.includes(" \\\n  --targets \\\n"));
+  assert.ok(copied("curl", asked)?.includes("&%24targets=true'"));
+  assert.ok(copied("python", asked)?.includes("    targets=True,\n"));
+  assert.equal(
+    copied("rust", asked),
+    `use trueup::query::EventsQuery;
+use trueup::targets::TargetComparison;
+use trueup::{Dataset, Execution};
+
+let dataset = Dataset::open("DATASET")?;
+let query = EventsQuery::new(["campaign", "leads", "spend"], "2026-06-01".parse()?, "2026-06-30".parse()?)
+    .accounts(["a", "b"])
+    .sort("leads.pace:desc");
+let table = TargetComparison::new(&query, &dataset)?.run(&dataset, &Execution::default())?;
+`,
+  );
+});
+
 test("a question becomes code in Python", () => {
   assert.equal(
     copied("python", { ...question, accounts: ["b"], sort: null }),

@@ -22,6 +22,7 @@ const FULL: Question = {
   sort: { field: "own:column", descending: true },
   charted: "leads",
   benchmarks: true,
+  targets: true,
   pivot: true,
 };
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Condition } from "../../src/condition";
 import { expressionOf, faultOf, filterParameters } from "../../src/condition";
-import { monthsRequest, pathOf, rowsRequest, settle, totalsRequest, type Question } from "../../src/question";
+import { monthsRequest, pathOf, rowsRequest, settle, targetsRequest, totalsRequest, type Question } from "../../src/question";
 import { INDEX, NOW, QUESTION } from "./sample";
 
 const { dictionary } = INDEX;
@@ -116,6 +116,26 @@ test("spend is not asked for by what it does not have", () => {
   const { question, leftOut } = settled({ dimensions: ["account", "opportunityId"], metrics });
   assert.deepEqual([question.metrics, leftOut], [["leads", "closedRevenue"], ["spend", "avgCostPerLead"]]);
   assert.equal(rowsRequest(settled({ dimensions: ["own column"], metrics: ["spend"] }).question, dictionary), null);
+});
+
+test("targets are asked for where the service has them", () => {
+  const whole = "api/group/events?fields=leads,spend&start=2026-06-01&end=2026-06-30&%24targets=true";
+  const ofTiles = (part: Partial<Question>) => {
+    const request = targetsRequest(settled(part).question, dictionary);
+    return request && pathOf(request);
+  };
+  // Tiles have them next to any comparison; the table has them in place of one.
+  assert.equal(ofTiles({ compare: "previous-year" }), whole);
+  assert.ok(!path({ compare: "previous-year", targets: true }).includes("targets"));
+  assert.equal(path({ targets: true }), whole.replace("fields=", "fields=campaign,"));
+  assert.equal(pathOf(totalsRequest(settled({ targets: true }).question, dictionary)!), whole);
+  assert.equal(ofTiles({ targets: true }), null, "the totals have them");
+  for (const none of [{ within: "90d" }, { metrics: ["spend"] }]) {
+    assert.equal(ofTiles(none), null);
+    assert.ok(!path({ ...none, targets: true }).includes("targets"));
+  }
+  const months = monthsRequest(settled({ targets: true }).question, dictionary, 13)!;
+  assert.ok(!pathOf(months).includes("targets"));
 });
 
 test("tiles have the year up to the month of the question", () => {

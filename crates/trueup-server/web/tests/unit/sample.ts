@@ -11,7 +11,7 @@ export const INDEX = readIndex({
   organizations: [{ organization: "group", accounts: ["a", "b"] }],
   endpoints: [],
   dictionary: {
-    leads: { ...metric("Leads", "number", "Customers whose first event is a conversion."), formula: "leads", direction: "higher" },
+    leads: { ...metric("Leads", "number", "Customers whose first event is a conversion."), formula: "leads", direction: "higher", hasTargets: true },
     medianDaysLeadToSold: { ...metric("Median Days Lead to Sold", "decimal", "The median of the days."), direction: "lower", formula: "50th percentile of daysLeadToSold" },
     openLeads: metric("Open Leads", "number"),
     soldLeads: metric("Sold Leads", "number"),
@@ -47,6 +47,7 @@ export const QUESTION: DatedQuestion = {
   sort: null,
   charted: null,
   benchmarks: false,
+  targets: false,
   pivot: false,
 };
 

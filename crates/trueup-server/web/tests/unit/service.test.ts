@@ -50,6 +50,15 @@ test("an answer has the columns of its question, and the names that nobody knows
   assert.equal(answer.rows[0]?.spend, 0.5);
 });
 
+test("an answer with targets has their columns, and says why some are missing", async () => {
+  answerWith('[{"start":"2026-06-01","end":"2026-06-30","campaign":"A","leads":1,"leads.target":null,"leads.pace":null,"spend":3}]', {
+    headers: { "Trueup-Notes": "%60leads.target%60%20is%20null%2C%20because, more" },
+  });
+  const answer = await service.events({ ...request, interval: "month", targets: true });
+  assert.deepEqual(answer.columns, ["start", "end", "campaign", "leads", "leads.target", "leads.pace", "spend"]);
+  assert.deepEqual(answer.notes, ["`leads.target` is null, because", "more"]);
+});
+
 test("the columns of a comparison are in the order of the question, whatever their names", async () => {
   answerWith('[{"campaign":"A","2024":"x","leads":1,"leads.previous":2,"own.column":"y","spend":3,"spend.previous":4}]');
   const answer = await service.events({ ...request, fields: ["campaign", "2024", "leads", "own.column", "spend"], compare: "previous-year" });

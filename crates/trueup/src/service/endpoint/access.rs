@@ -13,6 +13,7 @@ use crate::dictionary::{self, Direction, Field, FieldGroup, FieldKind, Measure, 
 use crate::query::DateRange;
 use crate::{Day, Execution, Interrupt};
 use serde::{Serialize, Serializer};
+use std::collections::BTreeSet;
 
 /// The parameter of the request. With any value but [`WHOLE_DICTIONARY`] it is ignored, as every other parameter is.
 pub(crate) const DICTIONARY: &str = "dictionary";
@@ -30,8 +31,9 @@ pub(in crate::service) fn answer(
     let reach = service.directory.reach(login)?;
     let grading = is_graded(snapshot, &reach);
     let definitions = snapshot.dataset.definitions();
-    let fields = VisibleFields { grading, is_whole: false, definitions };
     let is_whole = parameters.first(DICTIONARY) == Some(WHOLE_DICTIONARY);
+    let targeted = if is_whole { targeted(snapshot, &reach) } else { BTreeSet::new() };
+    let fields = VisibleFields { grading, is_whole: false, definitions, targeted: &targeted };
     let memory = service.memory.for_user(login.user());
     let days = if is_whole {
         let execution = Execution { interrupt: interrupt.clone(), ..Execution::default() };
@@ -52,7 +54,7 @@ pub(in crate::service) fn answer(
             })
             .collect(),
         endpoints: ENDPOINTS.iter().map(|endpoint| endpoint_entry(endpoint, fields)).collect(),
-        dictionary: VisibleFields { grading, is_whole, definitions },
+        dictionary: VisibleFields { is_whole, ..fields },
         days: days.map(|DateRange { start, end }| DaysBody { start, end }),
     };
     Answer::text(&memory, |out| Ok(serde_json::to_writer(out, &access)?))
@@ -62,6 +64,13 @@ pub(in crate::service) fn answer(
 fn is_graded(snapshot: &Snapshot, reach: &LoginScope) -> bool {
     let accounts = snapshot.dataset.accounts();
     reach.accounts().accounts().any(|key| accounts.lead_grading(key))
+}
+
+/// Returns the metrics that have a target for an account in reach.
+fn targeted<'a>(snapshot: &'a Snapshot, reach: &LoginScope) -> BTreeSet<&'a str> {
+    let accounts: BTreeSet<&str> = reach.accounts().accounts().collect();
+    let targets = snapshot.dataset.targets().iter().map(|(key, _)| key);
+    targets.filter(|key| accounts.contains(&*key.account)).map(|key| key.metric.as_str()).collect()
 }
 
 // The order of the fields of these types is the order of the keys in the answer.
@@ -131,6 +140,8 @@ struct VisibleFields<'a> {
     /// Whether all fields of the dictionary are among them, not only the ones that it has always listed.
     is_whole: bool,
     definitions: &'a Definitions,
+    /// The metrics that have targets.
+    targeted: &'a BTreeSet<&'a str>,
 }
 
 impl<'a> VisibleFields<'a> {
@@ -164,7 +175,11 @@ impl Serialize for VisibleFields<'_> {
         let dimensions = self
             .dimensions()
             .map(|dimension| (&*dimension.name, DictionaryEntry::of_dimension(dimension, self.is_whole)));
-        serializer.collect_map(built_in.chain(metrics).chain(dimensions))
+        let entries = built_in.chain(metrics).chain(dimensions);
+        serializer.collect_map(entries.map(|(name, entry)| {
+            let has_targets = (self.is_whole && self.targeted.contains(name)).then_some(true);
+            (name, DictionaryEntry { has_targets, ..entry })
+        }))
     }
 }
 
@@ -193,6 +208,10 @@ struct DictionaryEntry<'a> {
     /// Whether spend has a dimension; only in the whole dictionary, and absent where it does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     splits_spend: Option<bool>,
+    /// Whether a metric has a target for an account in reach; only in the whole dictionary, and absent where it has
+    /// none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    has_targets: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     benchmarkable: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -221,6 +240,7 @@ impl<'a> DictionaryEntry<'a> {
             synonyms: if is_whole { dictionary::synonyms(field.name).collect() } else { Vec::new() },
             uses_spend: metric.and_then(|metric| uses_spend(metric.formula.measures())),
             splits_spend: dimension.and_then(|dimension| dimension.spend.map(|_| true)),
+            has_targets: None,
             benchmarkable: (is_metric && field.benchmark).then_some(true),
             benchmark_dimension: (!is_metric && field.benchmark).then_some(true),
             possible_values: field.values.to_vec(),
@@ -239,6 +259,7 @@ impl<'a> DictionaryEntry<'a> {
             synonyms: Vec::new(),
             uses_spend: if is_whole { uses_spend(metric.formula.measures()) } else { None },
             splits_spend: None,
+            has_targets: None,
             benchmarkable: None,
             benchmark_dimension: None,
             possible_values: Vec::new(),
@@ -257,6 +278,7 @@ impl<'a> DictionaryEntry<'a> {
             synonyms: Vec::new(),
             uses_spend: None,
             splits_spend: (is_whole && dimension.splits_spend()).then_some(true),
+            has_targets: None,
             benchmarkable: None,
             benchmark_dimension: None,
             possible_values: dimension.values.iter().map(String::as_str).collect(),
