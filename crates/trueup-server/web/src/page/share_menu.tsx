@@ -5,6 +5,8 @@ import { toCsv } from "../csv";
 import type { Index } from "../dictionary";
 import { count } from "../format";
 import type { DatedQuestion, Row, Sort } from "../question";
+import { namedColumns } from "../rows";
+import { sheetFault, toXlsx, XLSX } from "../xlsx";
 import { Chip } from "./chip";
 import { CopyDialog } from "./copy_dialog";
 import { pictureOf } from "./picture";
@@ -41,6 +43,12 @@ export function ShareMenu({ question, answered, rows, sort, parquet, index, base
       () => setSaid(what),
       () => setSaid("The browser does not allow it"),
     );
+  const exportXlsx = ({ answer, totals }: Answered) => {
+    const fault = sheetFault(rows);
+    if (fault) return setSaid(fault);
+    const made = toXlsx(namedColumns(answer.columns, index.dictionary), rows, totals, index.dictionary);
+    say(made.then((file) => saveFile(fileName(question, "xlsx"), XLSX, file)), "XLSX saved");
+  };
   const items: { label: string; isOff: boolean; isLast?: boolean; take: () => void }[] = [
     { label: "Copy link", isOff: false, take: () => say(navigator.clipboard.writeText(location.href), "Link copied: it needs a key of their own") },
     // The picture is made while the browser waits for it, because a click allows to copy only for a moment.
@@ -53,6 +61,7 @@ export function ShareMenu({ question, answered, rows, sort, parquet, index, base
       isLast: true,
       take: () => answered && saveFile(fileName(question, "csv"), "text/csv;charset=utf-8", toCsv(answered.answer.columns, rows)),
     },
+    { label: "Export XLSX", isOff: !answered, take: () => answered && exportXlsx(answered) },
     { label: isExporting ? "Exporting…" : "Export Parquet", isOff: !answered || isExporting, take: parquet.save },
     { label: "Copy as code…", isOff: question.metrics.length === 0, isLast: true, take: () => setCopying(true) },
   ];

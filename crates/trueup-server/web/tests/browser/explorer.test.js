@@ -625,6 +625,16 @@ onAnswer("the export as Parquet is the file that the copied command writes", ODD
   assert.equal((await requests[0].allHeaders()).authorization, key);
 });
 
+onAnswer("the export as XLSX is a sheet that the program reads", JUNE, async (page) => {
+  const [download] = await Promise.all([page.waitForEvent("download"), share(page, "Export XLSX")]);
+  assert.equal(download.suggestedFilename(), "demo-group-2026-06-01-2026-06-30.xlsx");
+  await page.getByText("XLSX saved").waitFor();
+  const file = `${site.dataset}.xlsx`;
+  await download.saveAs(file);
+  // The rows and the totals.
+  assert.match(await site.trueup("mapping", "draft", file), /^# All 14 rows were read/m);
+});
+
 onAnswer("an export without an answer says why, and can be tried again", JUNE, async (page) => {
   let answer = { status: 503, headers: { "Retry-After": "1" }, contentType: "application/json", body: '{"error":"no memory","code":"overloaded"}' };
   await page.route("**/events?**", (route) => (answer ? route.fulfill(answer) : route.continue()));
