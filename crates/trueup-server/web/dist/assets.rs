@@ -1,5 +1,5 @@
 // Made by `npm run build` in `crates/trueup-server/web`.
 [
     ("main-LYLG5DRD.css", include_bytes!("main-LYLG5DRD.css")),
-    ("main-IEYDNLPU.js", include_bytes!("main-IEYDNLPU.js")),
+    ("main-2G2JM232.js", include_bytes!("main-2G2JM232.js")),
 ]

@@ -4,8 +4,11 @@ import type { Condition } from "./condition";
 import type { Dictionary } from "./dictionary";
 import { conditionsOnEvents, type Question, type Row } from "./question";
 
-/** The dimensions that tell customers apart: an id is unique only within its account. */
-export const CUSTOMER: readonly string[] = ["account", "opportunityId"];
+/**
+ * The dimensions of a list of customers: what tells them apart, because an id is unique only within its account, and the days on
+ * which each of them began and first reached a stage, which are the same on all events of a customer.
+ */
+export const CUSTOMERS: readonly string[] = ["account", "opportunityId", "opportunityStartDate", "firstBooked", "firstSold", "firstClosed"];
 
 /**
  * Returns the part of the question that changes to look into a row. The new question selects what the row counts: its

@@ -2,7 +2,7 @@
 
 import { resolveDays, countDays, type Now } from "./days";
 import type { Dictionary } from "./dictionary";
-import { CUSTOMER } from "./drill";
+import { CUSTOMERS } from "./drill";
 import { conditionsOnEvents, rowsRequest, type DatedQuestion, type EventsRequest, type Question, type Row } from "./question";
 
 /** The days over which a return is judged: revenue comes after the spend. */
@@ -37,7 +37,7 @@ export function closedLeads(question: DatedQuestion, dictionary: Dictionary): Pa
     within: "all",
     // The campaign is that of the lead, and not of the event that closed it.
     attribution: "first",
-    dimensions: [...CUSTOMER, "campaign"],
+    dimensions: [...CUSTOMERS, "campaign"],
     metrics: ["closedRevenue"],
     conditions: [...conditionsOnEvents(question, dictionary), { field: "closedRevenue", operator: "above", values: ["0"] }],
     sort: { field: "closedRevenue", descending: true },

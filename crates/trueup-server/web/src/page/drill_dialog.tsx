@@ -2,7 +2,7 @@
 
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { DayRange } from "../days";
-import { CUSTOMER, lookInto } from "../drill";
+import { CUSTOMERS, lookInto } from "../drill";
 import { searchFields, type Dictionary } from "../dictionary";
 import { formatText } from "../format";
 import type { Question, Row } from "../question";
@@ -52,7 +52,7 @@ export function DrillDialog({ row, question, range, column, service, dictionary,
         </dl>
       )}
       <div class="buttons">
-        <button type="button" class="primary" onClick={() => look(CUSTOMER)}>
+        <button type="button" class="primary" onClick={() => look(CUSTOMERS)}>
           Show its customers
         </button>
       </div>

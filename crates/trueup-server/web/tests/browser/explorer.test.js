@@ -463,6 +463,8 @@ onAnswer("a row leads to its customers, whose totals are its numbers", `${JUNE.r
   await page.getByRole("button", { name: "Show its customers" }).click();
   await page.waitForFunction(() => location.hash.includes("opportunityId"));
   assert.match(await answered(page), /^\d{2,} rows/);
+  // Each with the days of its stages.
+  assert.ok((await page.locator("thead .head").allTextContents()).includes("First Booked Date"));
   // Not one of them caused all of the spend: it is left out, and not repeated on each.
   assert.deepEqual(await numbers(page.locator("tfoot tr")), unspent);
   await page.getByText(/^Not by .*: Closed Return on Ad Spend, Spend\./).waitFor();

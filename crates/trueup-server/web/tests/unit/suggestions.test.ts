@@ -26,7 +26,7 @@ test("campaigns with the least return are those of ninety days that spent much",
 
 test("leads that became revenue are customers of the same days, followed until now", () => {
   const asked = closedLeads(JUNE, dictionary);
-  assert.deepEqual(asked.dimensions, ["account", "opportunityId", "campaign"]);
+  assert.deepEqual(asked.dimensions, ["account", "opportunityId", "opportunityStartDate", "firstBooked", "firstSold", "firstClosed", "campaign"]);
   assert.deepEqual(asked.conditions, [search, { field: "closedRevenue", operator: "above", values: ["0"] }]);
   assert.deepEqual([asked.within, asked.attribution, asked.interval, asked.compare], ["all", "first", "total", null]);
   assert.ok(!("days" in asked));
