@@ -44,7 +44,8 @@ const ADDED: Record<string, { label: string; definition: string }> = {
 /** The organizations, accounts and fields that a key reaches: the answer of `GET /api?dictionary=all`. */
 export interface Index {
   user: string;
-  organizations: { organization: string; accounts: string[] }[];
+  /** Each with the currency of its accounts; `null` if they have no single one. */
+  organizations: { organization: string; accounts: string[]; currency: string | null }[];
   dictionary: Dictionary;
 }
 
@@ -141,9 +142,10 @@ export class Dictionary {
 /** Reads an answer of `GET /api?dictionary=all`; `null` if it lacks the dictionary or the organizations. */
 export function readIndex(answer: unknown): Index | null {
   if (!isRecord(answer) || !isRecord(answer.dictionary) || !Array.isArray(answer.organizations)) return null;
-  const organizations = answer.organizations.filter(isRecord).map(({ organization, accounts }) => ({
+  const organizations = answer.organizations.filter(isRecord).map(({ organization, accounts, currency }) => ({
     organization: String(organization),
     accounts: Array.isArray(accounts) ? accounts.map(String) : [],
+    currency: typeof currency === "string" ? currency : null,
   }));
   const fields = Object.entries(answer.dictionary).flatMap(([name, entry]): Field[] => {
     if (!isRecord(entry)) return [];

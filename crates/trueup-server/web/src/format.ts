@@ -1,17 +1,32 @@
 // How values are shown: by the format that the dictionary gives a field.
 
 const integer = new Intl.NumberFormat("en-US", { maximumFractionDigits: 6 });
-const amount = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 const percent = new Intl.NumberFormat("en-US", { style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const signed = (options: Intl.NumberFormatOptions) => new Intl.NumberFormat("en-US", { ...options, signDisplay: "exceptZero" });
 const changeOfInteger = signed({ maximumFractionDigits: 6 });
-const changeOfAmount = signed({ minimumFractionDigits: 2, maximumFractionDigits: 2 });
 const changeInPercent = signed({ style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const changeOfPoints = signed({ minimumFractionDigits: 1, maximumFractionDigits: 1 });
-// A tick is a small multiple of a round step, which four digits write in full.
-const tick = new Intl.NumberFormat("en-US", { notation: "compact", maximumSignificantDigits: 4 });
 const tickInPercent = new Intl.NumberFormat("en-US", { style: "percent", maximumSignificantDigits: 4 });
 const share = new Intl.NumberFormat("en-US", { style: "percent", maximumFractionDigits: 1 });
+const decimals = amountsIn(null);
+let amounts = decimals;
+
+function amountsIn(currency: string | null) {
+  const money = currency === null ? {} : ({ style: "currency", currency, currencyDisplay: "narrowSymbol" } as const);
+  const exact = { ...money, minimumFractionDigits: 2, maximumFractionDigits: 2 };
+  return {
+    currency,
+    amount: new Intl.NumberFormat("en-US", exact),
+    change: signed(exact),
+    // A tick is a small multiple of a round step, which four digits write in full.
+    tick: new Intl.NumberFormat("en-US", { ...money, notation: "compact", maximumSignificantDigits: 4 }),
+  };
+}
+
+/** Says which currency amounts are in, whose sign they have from then on; `null` if they have several or an unknown one. */
+export function showCurrency(code: string | null): void {
+  if (code !== amounts.currency) amounts = code === null ? decimals : amountsIn(code);
+}
 
 /** The formats of a change begin with this: they show a sign. */
 export const CHANGE = "change of ";
@@ -22,15 +37,15 @@ export function formatNumber(value: number, format: string): string {
     const kind = format.slice(CHANGE.length);
     if (kind === "percent") return `${changeOfPoints.format(value * 100)} pp`;
     if (kind === "ratio") return changeInPercent.format(value);
-    return (kind === "currency" || kind === "decimal" ? changeOfAmount : changeOfInteger).format(value);
+    return (kind === "currency" ? amounts.change : kind === "decimal" ? decimals.change : changeOfInteger).format(value);
   }
   if (format === "percent") return percent.format(value);
-  return (format === "currency" || format === "decimal" ? amount : integer).format(value);
+  return (format === "currency" ? amounts.amount : format === "decimal" ? decimals.amount : integer).format(value);
 }
 
 /** Returns a number of an axis, which has little room: short, and never rounded. */
 export function formatTick(value: number, format: string): string {
-  return (format === "percent" ? tickInPercent : tick).format(value);
+  return (format === "percent" ? tickInPercent : (format.endsWith("currency") ? amounts : decimals).tick).format(value);
 }
 
 /** Returns whether a number is shown as zero, such as 0.0 pp. */

@@ -45,6 +45,14 @@ fn access_schemas() -> Vec<(&'static str, JsonValue)> {
                     "The account keys of the organization that the login may access, sorted. Each works in the path, too.",
                 ),
             ),
+            (
+                "currency",
+                described(
+                    "string",
+                    "The currency of all of these accounts, such as `CAD`; absent if they have several, or one states none; only \
+                     with `dictionary=all`.",
+                ),
+            ),
         ],
     );
     let endpoint = members(

@@ -46,6 +46,21 @@ fn a_header_names_the_currencies_that_an_answer_adds_up() {
 }
 
 #[test]
+fn the_whole_dictionary_names_the_one_currency_of_an_organization() {
+    let platform = platform();
+    let currency = |user: &str, path: &str, organization: &str| {
+        let access: serde_json::Value = serde_json::from_slice(&platform.get(user, path).body).unwrap();
+        let mut listed = access["organizations"].as_array().unwrap().iter();
+        listed.find(|listed| listed["organization"] == organization).map(|listed| listed["currency"].clone())
+    };
+    assert_eq!(currency("bert", "/api?dictionary=all", "south"), Some("CAD".into()));
+    assert_eq!(currency("bert", "/api", "south"), Some(serde_json::Value::Null));
+    // Several, and none.
+    assert_eq!(currency("anna", "/api?dictionary=all", "acme"), Some(serde_json::Value::Null));
+    assert_eq!(currency("rita", "/api?dictionary=all", "rival"), Some(serde_json::Value::Null));
+}
+
+#[test]
 fn spend_and_events_have_the_currency_of_their_account() {
     let platform = platform();
     let path = "/api/acme/events?fields=currency,eventCount,cost&start=2025-03-01&end=2025-03-31";

@@ -5,6 +5,7 @@ import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { today as currentDay } from "../days";
 import { findExtent, firstQuestion, misfitOf, unknownExtent, type Extent } from "../first_question";
 import { readLink, writeLink, type Linked } from "../link";
+import { showCurrency } from "../format";
 import { rowsRequest, settle, totalsRequest, type Question } from "../question";
 import { sortRows } from "../rows";
 import { exchange, Service } from "../service";
@@ -151,6 +152,9 @@ function Explorer({ session, question, change, signOut }: ExplorerProps) {
   const update = useCallback((part: Partial<Question>) => change({ ...question, ...part }), [question, change]);
   const parquet = useParquet(service, rowsRequest(settled.question, dictionary), fileName(settled.question, "parquet"));
   const { answered, state } = asked;
+  const shown = (answered?.question ?? question).organization;
+  // Before anything below is drawn.
+  showCurrency(index.organizations.find(({ organization }) => organization === shown)?.currency ?? null);
   const sort = answered?.answer.columns.includes(question.sort?.field ?? "") ? question.sort : null;
   const rows = useMemo(() => (answered ? sortRows(answered.answer.rows, sort) : []), [answered, sort?.field, sort?.descending]);
   const current = state.phase === "answered" ? answered : null;

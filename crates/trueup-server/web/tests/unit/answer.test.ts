@@ -4,7 +4,7 @@ import { chartOf, chartedMetric, ticksOf, volumesOf, type Charted } from "../../
 import { colorsOf } from "../../src/colors";
 import { toCsv } from "../../src/csv";
 import { wordsOf } from "../../src/fault_words";
-import { formatNumber, formatText, formatTick, formatValue } from "../../src/format";
+import { formatNumber, formatText, formatTick, formatValue, showCurrency } from "../../src/format";
 import type { Row } from "../../src/question";
 import { namedColumns, sortRows, tableColumns } from "../../src/rows";
 import { Fault } from "../../src/service";
@@ -27,6 +27,17 @@ test("numbers are shown in the format of their field", () => {
   assert.equal(formatNumber(1234.5, "currency"), "1,234.50");
   assert.equal(formatNumber(0.3214, "percent"), "32.1%");
   assert.equal(formatNumber(7.456, "decimal"), "7.46");
+});
+
+test("amounts have the sign of the one currency, and no other number has", () => {
+  showCurrency("CAD");
+  try {
+    assert.deepEqual([formatNumber(-1234.5, "currency"), formatNumber(1200, "change of currency"), formatTick(1200, "currency")], ["-$1,234.50", "+$1,200.00", "$1.2K"]);
+    assert.deepEqual([formatNumber(7.456, "decimal"), formatNumber(0.5, "change of decimal"), formatNumber(3, "number"), formatTick(1200, "decimal")], ["7.46", "+0.50", "3", "1.2K"]);
+  } finally {
+    showCurrency(null);
+  }
+  assert.equal(formatNumber(1234.5, "currency"), "1,234.50");
 });
 
 test("an empty text differs from the text `(none)`", () => {

@@ -98,7 +98,7 @@ test("a cohort, the attribution and a comparison are part of every copy", () => 
 });
 
 test("the question of an organization without accounts is one for the service alone", () => {
-  const index = { ...INDEX, organizations: [{ organization: "group", accounts: [] }] };
+  const index = { ...INDEX, organizations: [{ organization: "group", accounts: [], currency: null }] };
   const copies = LANGUAGES.map(([language]) => copyAs(language, QUESTION, index, "https://host/base/") !== null);
   assert.deepEqual(copies, [false, true, false, false]);
 });

@@ -51,6 +51,7 @@ pub(in crate::service) fn answer(
             .map(|listed| OrganizationEntry {
                 organization: listed.id(),
                 accounts: listed.accounts().accounts().collect(),
+                currency: if is_whole { currency(snapshot, listed.accounts().accounts()) } else { None },
             })
             .collect(),
         endpoints: ENDPOINTS.iter().map(|endpoint| endpoint_entry(endpoint, fields)).collect(),
@@ -96,6 +97,9 @@ struct DaysBody {
 struct OrganizationEntry<'a> {
     organization: &'a str,
     accounts: Vec<&'a str>,
+    /// The currency of all of its accounts; only with the whole dictionary, and absent if they have no single one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    currency: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -295,4 +299,11 @@ fn better(direction: Direction) -> Option<&'static str> {
 fn uses_spend(mut measures: impl Iterator<Item = Measure>) -> Option<bool> {
     let is_spend = |measure: Measure| matches!(measure.kind(), MeasureKind::SpendMoney | MeasureKind::SpendCount);
     measures.any(is_spend).then_some(true)
+}
+
+/// Returns the code of the currency that all accounts state; `None` if they state several, or one states none.
+fn currency<'k>(snapshot: &Snapshot, mut accounts: impl Iterator<Item = &'k str>) -> Option<String> {
+    let stated = |key: &str| snapshot.dataset.accounts().currency(key);
+    let first = stated(accounts.next()?)?;
+    accounts.all(|key| stated(key) == Some(first)).then(|| first.to_string())
 }
