@@ -16,7 +16,7 @@ use rules::{Findings, WINDOW_DAYS};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use trueup::benchmarks::{BenchmarkData, BenchmarkQuery, BenchmarkSelection, Privacy};
-use trueup::query::DateRange;
+use trueup::query::{Attribution, DateRange};
 use trueup::{Dataset, Day, Execution};
 
 /// What the section `drafted_by` of a document says.
@@ -109,7 +109,8 @@ impl<'a> InsightDrafts<'a> {
             Err(ReportError::Empty | ReportError::NoData { .. }) => return Ok(None),
             period => period?,
         };
-        let findings = self.findings(account, &Subject { accounts: &own, period: &period })?;
+        let findings =
+            self.findings(account, &Subject { accounts: &own, period: &period, attribution: Attribution::Recorded })?;
         let (action_items, deep_insights) = findings.items();
         let line = Line {
             account,
@@ -131,7 +132,7 @@ impl<'a> InsightDrafts<'a> {
 
     /// Asks the questions about an account.
     fn findings<'f>(&'f self, account: &'f str, subject: &Subject<'f>) -> Result<Findings<'f>, ReportError> {
-        let mut questions = Questions::new(self.dataset, self.execution.clone());
+        let mut questions = Questions::new(self.dataset, self.execution.clone(), Attribution::Recorded);
         let period = subject.period;
         let mut before = period.month_before.clone();
         // An account that begins within the earlier days has nothing to be compared with.

@@ -72,7 +72,7 @@ use std::path::Path;
 use std::str::FromStr;
 use text::printable;
 use trueup::benchmarks::Privacy;
-use trueup::query::DateRange;
+use trueup::query::{Attribution, DateRange};
 use trueup::request::RequestError;
 use trueup::{Dataset, Day, Execution, Shown, without_credentials};
 
@@ -186,6 +186,7 @@ pub struct ReportSpec {
     month: DateRange,
     /// The last day, if it is not that of the month.
     through: Option<Day>,
+    attribution: Attribution,
     reader: Option<Reader>,
     branding: Branding,
 }
@@ -214,8 +215,8 @@ impl Report {
         mut progress: impl FnMut(),
     ) -> Result<Self, ReportError> {
         let period = spec.period(dataset, execution)?;
-        let subject = Subject { accounts: &spec.accounts, period: &period };
-        let mut questions = Questions::new(dataset, execution.clone());
+        let subject = Subject { accounts: &spec.accounts, period: &period, attribution: spec.attribution };
+        let mut questions = Questions::new(dataset, execution.clone(), spec.attribution);
         let key_figures = sections::key_figures(&subject, &mut questions)?;
         let targets = targets::targets(&subject, dataset, &mut questions)?;
         progress();
@@ -244,6 +245,7 @@ impl Report {
             ("Days", period.range.to_string()),
             ("Accounts", names.list),
             ("Data", format!("{}, version {}", period.data, version(dataset))),
+            ("Attribution", format!("{}, {}", spec.attribution, credited(spec.attribution))),
         ]);
         Ok(Self(Document {
             title: format!("{}: {}", period.name, names.title),
@@ -281,7 +283,14 @@ impl ReportSpec {
     pub fn new(accounts: &[String], month: DateRange, through: Option<Day>) -> Self {
         let mut seen = HashSet::new();
         let accounts = accounts.iter().filter(|key| seen.insert(*key)).cloned().collect();
-        Self { accounts, month, through, reader: None, branding: Branding::default() }
+        let (attribution, branding) = (Attribution::default(), Branding::default());
+        Self { accounts, month, through, attribution, reader: None, branding }
+    }
+
+    /// Sets the event from which channels and campaigns are taken, in place of [`Attribution::Recorded`].
+    #[must_use]
+    pub fn attribution(self, attribution: Attribution) -> Self {
+        Self { attribution, ..self }
     }
 
     /// Puts a name, a logo and a comment on the report.
@@ -343,6 +352,19 @@ impl ReportSpec {
                 list: keys.iter().map(|key| name(key)).collect::<Vec<_>>().join(", "),
             },
         })
+    }
+}
+
+/// Says which event the channels and campaigns of a report are taken from.
+const fn credited(attribution: Attribution) -> &'static str {
+    match attribution {
+        Attribution::Recorded => "so that each event counts for the channel and campaign that it names",
+        Attribution::First => {
+            "so that each event counts for the channel and campaign of its customer's first conversion"
+        }
+        Attribution::Last => {
+            "so that each event counts for the channel and campaign of its customer's last conversion at or before it"
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::figure::{AnswerRow, Figure};
 use crate::shell_word::shell_word;
 use trueup::benchmarks::Month;
 use trueup::filter::TypedCondition;
-use trueup::query::{CohortWindow, ComparisonRange, DateRange, Interval, NamedRange, SortKey};
+use trueup::query::{Attribution, CohortWindow, ComparisonRange, DateRange, Interval, NamedRange, SortKey};
 use trueup::request::{ComparedWith, QueryRequest, Today, ValueType};
 use trueup::{Dataset, Execution, ResultTable, Value};
 
@@ -25,6 +25,8 @@ pub(crate) struct Answer {
 pub(crate) struct Questions<'a> {
     dataset: &'a Dataset,
     execution: Execution,
+    /// The attribution of every question.
+    attribution: Attribution,
     /// The command for each question, in order.
     pub(crate) commands: Vec<String>,
 }
@@ -103,15 +105,15 @@ pub fn query_command(request: &QueryRequest) -> String {
 }
 
 impl<'a> Questions<'a> {
-    pub(crate) fn new(dataset: &'a Dataset, execution: Execution) -> Self {
-        Self { dataset, execution, commands: Vec::new() }
+    pub(crate) fn new(dataset: &'a Dataset, execution: Execution, attribution: Attribution) -> Self {
+        Self { dataset, execution, attribution, commands: Vec::new() }
     }
 
     /// Asks a question.
     pub(crate) fn ask(&mut self, question: &Question) -> Result<Answer, ReportError> {
-        let query = question.0.prepare(self.dataset, &Today::now())?;
-        let table = query.run(self.dataset, self.execution.clone())?;
-        self.commands.push(query_command(&question.0));
+        let request = QueryRequest { attribution: self.attribution, ..question.0.clone() };
+        let table = request.prepare(self.dataset, &Today::now())?.run(self.dataset, self.execution.clone())?;
+        self.commands.push(query_command(&request));
         Ok(Answer { number: self.commands.len(), table })
     }
 }

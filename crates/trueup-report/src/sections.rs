@@ -8,7 +8,7 @@ use crate::period::{EarlierDays, ReportDays, month_name};
 use crate::question::{Answer, Question, Questions};
 use crate::sentences::{self, CAMPAIGNS, CHANNELS, GroupNoun, label};
 use trueup::Value;
-use trueup::query::ComparedColumn;
+use trueup::query::{Attribution, ComparedColumn};
 
 /// The metrics of sentences, of tables by group, and of the trend.
 pub(crate) const METRICS: [&str; 6] = ["leads", "bookRate", "spend", "avgCostPerLead", "closedRevenue", "roasClosed"];
@@ -55,6 +55,7 @@ const WINDOWS: [u32; 4] = [30, 60, 90, 180];
 pub(crate) struct Subject<'a> {
     pub(crate) accounts: &'a [String],
     pub(crate) period: &'a ReportDays,
+    pub(crate) attribution: Attribution,
 }
 
 impl Subject<'_> {
@@ -147,8 +148,9 @@ pub(crate) fn changes(subject: &Subject<'_>, questions: &mut Questions<'_>) -> R
     let changed = Section { id: "changes", heading: "What changed", blocks };
 
     let campaigns = subject.by_group(questions, CAMPAIGNS, &period.month_before)?;
-    let channels =
-        Section { id: "channels", heading: "Channels", blocks: group_blocks(subject, questions, &channels, CHANNELS)? };
+    let mut blocks: Vec<Block> = uncredited_revenue(&channels, subject.attribution).into_iter().collect();
+    blocks.extend(group_blocks(subject, questions, &channels, CHANNELS)?);
+    let channels = Section { id: "channels", heading: "Channels", blocks };
     let mut blocks = Vec::new();
     if period.month_before.compare.is_some() {
         let mut sentences = Vec::new();
@@ -165,6 +167,28 @@ pub(crate) fn changes(subject: &Subject<'_>, questions: &mut Questions<'_>) -> R
     }
     blocks.extend(group_blocks(subject, questions, &campaigns, CAMPAIGNS)?);
     Ok([changed, channels, Section { id: "campaigns", heading: "Campaigns", blocks }])
+}
+
+/// Says that more than half of the closed revenue has no channel although leads have one, and what to do; `None` if
+/// that is not so, or if channels are those of conversions already.
+fn uncredited_revenue(channels: &Answer, attribution: Attribution) -> Option<Block> {
+    let (unnamed, named): (Vec<_>, Vec<_>) =
+        channels.groups().partition(|row| channels.text(*row, CHANNELS.dimension).is_empty());
+    let revenue = |row| match channels.value(row, "closedRevenue") {
+        Value::Money(micros) => micros,
+        _ => 0,
+    };
+    let none = *unnamed.first()?;
+    let is_most = revenue(none) > 0 && revenue(none).saturating_mul(2) > revenue(AnswerRow::Totals);
+    let has_leads = named.iter().any(|row| sign(channels.value(*row, "leads")) > 0);
+    let figure = |row| channels.figure(row, "closedRevenue");
+    (attribution == Attribution::Recorded && is_most && has_leads).then(|| {
+        let text = Text::of("Of the closed revenue of ").figure(figure(AnswerRow::Totals)).text(", ");
+        Block::Warning(text.figure(figure(none)).text(
+            " has no channel, because the events that bring it name none, although leads name theirs. With --attribution \
+             first (attribution=first in a request), it counts for the channel of its customer's first conversion.",
+        ))
+    })
 }
 
 /// Says how a metric changed against earlier days, and which channels made it change.

@@ -76,6 +76,13 @@ fn help(parameter: &Parameter) -> StyledStr {
     }
 }
 
+/// Returns the help of the option for the part of a request with this name, for a command that has no other parts.
+pub(super) fn help_of(name: &str) -> StyledStr {
+    let parameter = Parameter::named(name);
+    debug_assert!(parameter.is_some(), "`{name}` is a part of a request");
+    parameter.map(help).unwrap_or_default()
+}
+
 /// Adds the number of open leads to the table of a cohort, which shows whether a row is final.
 pub(super) fn show_open_leads(request: &mut QueryRequest) {
     if request.cohort && !request.fields.iter().any(|name| name == OPEN_LEADS) {

@@ -5,7 +5,7 @@ mod jobs_file;
 use super::block_cache::BlockCacheArgs;
 use super::branding::BrandingArgs;
 use super::jobs_values::TomlAsOf;
-use super::{open_dataset, option_values};
+use super::{open_dataset, option_values, query_options};
 use crate::exit::Failure;
 use crate::notice;
 use crate::output::{self, OutputWriter};
@@ -18,7 +18,7 @@ use std::fs;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use trueup::query::NamedRange;
+use trueup::query::{Attribution, NamedRange};
 use trueup::request::RequestError;
 use trueup::versions::AsOf;
 use trueup::{Dataset, Day, Execution};
@@ -28,6 +28,7 @@ use trueup_report::{Report, ReportFormat, ReportSpec, SECTIONS};
 const EXAMPLES: &str = r#"Examples:
   trueup report my-data --month 2026-05 -o may.html
   trueup report my-data --month 2026-05 --account seattle -o seattle.md
+  trueup report my-data --month 2026-05 --attribution first -o by-first-conversion.html
   trueup report my-data --month 2026-05 --through 2026-05-20 -o may-so-far.html
   trueup report --jobs report.toml --into reports
 
@@ -45,8 +46,8 @@ Example of report.toml:
   output = "seattle.md"
   account = "seattle"              # or a list of accounts
 
-The keys of a report are month, through, account and format, and a `name`, or an
-`output` (the name of its file), or both. The key `as-of`, next to `dataset`, names
+The keys of a report are month, through, account, attribution and format, and a
+`name`, or an `output` (the name of its file), or both. The key `as-of`, next to `dataset`, names
 an earlier version of the dataset."#;
 
 /// Write a report about one month: what changed and why, funnel, channels, campaigns, trend, cohorts, benchmarks
@@ -72,6 +73,9 @@ pub(crate) struct ReportCommand {
     /// Report on this account alone; repeat the option for several together. By default all accounts are read
     #[arg(long = "account", value_name = "KEY", conflicts_with = "jobs")]
     accounts: Vec<String>,
+
+    #[arg(long, value_name = "EVENT", help = query_options::help_of("attribution"), conflicts_with = "jobs")]
+    attribution: Option<Attribution>,
 
     /// Format of the report; by default the one for the ending of FILE, or html
     #[arg(long, value_parser = PossibleValuesParser::new(ReportFormat::NAMES).try_map(|name| name.parse::<ReportFormat>()), conflicts_with = "jobs")]
@@ -141,7 +145,9 @@ impl ReportCommand {
             outputs.check(output)?;
         }
         let dataset = open_dataset(path, self.as_of)?;
-        let spec = ReportSpec::new(&self.accounts, days(month)?, self.through).branded(self.branding.read()?);
+        let spec = ReportSpec::new(&self.accounts, days(month)?, self.through)
+            .attribution(self.attribution.unwrap_or_default())
+            .branded(self.branding.read()?);
         check(&spec, &dataset, "")?;
         let report = self.ask(&dataset, &spec)?;
         write(&report, format, self.output.as_deref(), &outputs)

@@ -397,6 +397,58 @@ fn notes_speak_only_of_comparisons_that_there_are() {
 }
 
 #[test]
+fn the_channel_of_revenue_may_be_that_of_the_first_conversion() {
+    // The leads are of one system, and the jobs of another, which knows no channels.
+    let leads = "a,1,lead-originated,2025-04-01,,Ads\na,2,lead-originated,2025-04-02,,Web\n\
+                 a,3,lead-originated,2025-05-02,,Web\n";
+    let report = |jobs: &str, more: &[&str]| {
+        let workspace = Workspace::new();
+        let header = "account,opportunityId,type,date,total,attributionChannel\n";
+        workspace.write("events.csv", &format!("{header}{leads}{jobs}"));
+        workspace.run(&["ingest", "events.csv", "--into", "ds"]).succeeded();
+        let text = report(&workspace, &[&["--month", "2025-04", "--format", "md"], more].concat());
+        (workspace, text)
+    };
+    let note = "> **Note.** Of the closed revenue of 900.50, 900.50 has no channel, because the events that bring it name \
+                none, although leads name theirs. With --attribution first (attribution=first in a request), ";
+    let jobs = "a,1,closed,2025-04-20,600.25,\na,2,closed,2025-04-21,300.25,\n";
+    let (_, recorded) = report(jobs, &[]);
+    let (workspace, first) = report(jobs, &["--attribution", "first"]);
+    for (text, has_note, attribution, revenue) in [
+        (&recorded, true, "recorded, so that each event counts for", "0.00"),
+        (&first, false, "first, so that", "600.25"),
+    ] {
+        assert_eq!(text.contains(note), has_note, "{text}");
+        assert!(text.contains(&format!("- Attribution: {attribution}")), "{text}");
+        let row = text.lines().find(|line| line.starts_with("| Ads | 1 | ")).unwrap();
+        assert!(row.ends_with(&format!(" | {revenue} | – |")), "{row}");
+    }
+    // Half of the revenue is not most of it, and leads without a channel can give none.
+    let (_, half) = report("a,1,closed,2025-04-20,5,\na,2,closed,2025-04-21,5,Web\n", &[]);
+    let (_, unnamed) = report("b,4,lead-originated,2025-04-01,,\nb,4,closed,2025-04-20,5,\n", &["--account", "b"]);
+    assert!(!format!("{half}{unnamed}").contains("no channel, because"), "{half}{unnamed}");
+
+    let html = |more: &[&str]| workspace.run(&[&["report", "ds", "--month", "2025-04"], more].concat()).succeeded();
+    check_numbers(&workspace, &html(&[]), "ds");
+    check_numbers(&workspace, &html(&["--attribution", "first"]), "ds");
+    let file = "dataset = 'ds'\n[defaults]\nattribution = 'first'\nmonth = '2025-04'\n[[report]]\noutput = 'a.md'\n";
+    workspace.write("report.toml", &format!("{file}[[report]]\noutput = 'b.md'\nattribution = 'recorded'\n"));
+    workspace.run(&["report", "--jobs", "report.toml", "--into", "out"]).succeeded();
+    let written = |name: &str| std::fs::read_to_string(workspace.path(&format!("out/{name}"))).unwrap();
+    assert_eq!((written("a.md"), written("b.md")), (first, recorded));
+
+    // The option is described as in queries.
+    let help = |command: &str| workspace.run(&[command, "--help"]).succeeded();
+    let described = |command: &str| {
+        let help = help(command);
+        let option = help.split("--attribution <EVENT>").nth(1).unwrap().split("\n\n").next().unwrap();
+        option.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert!(described("report").starts_with("The event from which the attribution dimensions"), "{}", help("report"));
+    assert_eq!(described("report"), described("query"));
+}
+
+#[test]
 fn an_account_that_is_named_twice_counts_once() {
     let workspace = small();
     let month = ["--month", "2025-04", "--format", "md"];

@@ -29,6 +29,8 @@ fn a_key_gets_the_report_of_its_accounts_alone() {
     // The same report as at the shell, for a reader who sees the same accounts.
     let (_, narrowed) = server.get("/report?month=2025-01&organization=group&account=acme", &anna);
     assert_eq!(narrowed, report);
+    let (_, credited) = server.get("/report?month=2025-01&attribution=first", &anna);
+    assert!(credited.contains("<dd>first, so that each event counts for the channel"), "{credited}");
     let (_, of_bert) = server.get("/report?month=2025-02", &bert);
     assert!(of_bert.contains("February 2025: beta") && !of_bert.contains("Acme"), "{of_bert}");
 }
@@ -36,11 +38,16 @@ fn a_key_gets_the_report_of_its_accounts_alone() {
 #[test]
 fn what_has_no_report_is_refused() {
     let (workspace, anna) = Workspace::with_directory();
-    let server = server(&workspace, &["--hourly-limit", "9"]);
+    let server = server(&workspace, &["--hourly-limit", "10"]);
     for (status, path, said) in [
         (400, "/report", "`month`: is missing"),
         (400, "/report?month=May", "expected a month as YYYY-MM, but found `May`"),
         (400, "/report?month=2025-01&day=1", "but found `day`"),
+        (
+            400,
+            "/report?month=2025-01&attribution=all",
+            "`attribution`: expected the attribution `recorded`, `first` or",
+        ),
         (400, "/report?month=2025-01&through=2025-02-01", "expected the last day of the report in 2025-01"),
         // The days of the other account are not named.
         (400, "/report?month=2025-02", "its days are 2025-01-03 to 2025-01-20"),

@@ -5,7 +5,7 @@ use crate::command::jobs_values::{OneOrMany, TomlAsOf, TomlDate, check_file_name
 use crate::exit::Failure;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
-use trueup::query::NamedRange;
+use trueup::query::{Attribution, NamedRange};
 use trueup_report::{ReportFormat, ReportSpec, UnknownReportFormat};
 
 /// The contents of a jobs file.
@@ -29,6 +29,7 @@ pub(super) struct ReportJobDefaults {
     month: Option<String>,
     through: Option<TomlDate>,
     account: Option<OneOrMany>,
+    attribution: Option<Attribution>,
     format: Option<String>,
 }
 
@@ -42,6 +43,7 @@ pub(super) struct ReportJobEntry {
     month: Option<String>,
     through: Option<TomlDate>,
     account: Option<OneOrMany>,
+    attribution: Option<Attribution>,
     format: Option<String>,
 }
 
@@ -99,7 +101,9 @@ impl ReportJob {
         let through = through.map(|day| day.to_string().parse().map_err(Failure::request)).transpose()?;
         let accounts = entry.account.as_ref().or(defaults.account.as_ref()).map_or(&[][..], OneOrMany::as_slice);
         let name = entry.name.clone().unwrap_or_else(|| output.clone());
-        Ok(Self { name, output, format, spec: ReportSpec::new(accounts, days(month)?, through) })
+        let attribution = entry.attribution.or(defaults.attribution).unwrap_or_default();
+        let spec = ReportSpec::new(accounts, days(month)?, through).attribution(attribution);
+        Ok(Self { name, output, format, spec })
     }
 }
 

@@ -10,7 +10,7 @@ use hyper::body::Bytes;
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
-use trueup::query::NamedRange;
+use trueup::query::{Attribution, NamedRange};
 use trueup::service::{Service, ServiceError, SignedIn};
 use trueup::{Day, Error, Execution, Interrupt, Shown};
 use trueup_report::{Branding, Report, ReportError, ReportFormat, ReportSpec};
@@ -200,6 +200,7 @@ impl Reports {
         let reach = reach.accounts().accounts().map(str::to_owned).collect();
         let month = asked.month.days(Day::MIN).map_err(|fault| invalid("month", fault.to_string()))?;
         let spec = ReportSpec::new(&keys, month, asked.through)
+            .attribution(asked.attribution)
             .for_reader(reach, service.privacy())
             .branded(self.branding.clone());
         let report = Report::ask(&dataset, &spec, &execution, || ()).map_err(|error| match error {
@@ -218,6 +219,7 @@ impl Reports {
 struct Asked {
     month: NamedRange,
     through: Option<Day>,
+    attribution: Attribution,
     organization: Option<String>,
     accounts: Vec<String>,
 }
@@ -225,6 +227,7 @@ struct Asked {
 impl Asked {
     fn read(query: &str) -> Result<Self, Refused> {
         let (mut month, mut through, mut organization, mut accounts) = (None, None, None, Vec::new());
+        let mut attribution = Attribution::default();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             match &*name {
                 "month" => {
@@ -233,12 +236,16 @@ impl Asked {
                 "through" => {
                     through = Some(value.parse::<Day>().map_err(|fault| invalid("through", fault.to_string()))?)
                 }
+                "attribution" => {
+                    attribution =
+                        value.parse::<Attribution>().map_err(|fault| invalid("attribution", fault.to_string()))?
+                }
                 "organization" => organization = Some(value.into_owned()),
                 "account" => accounts.push(value.into_owned()),
                 "accounts" => accounts.extend(value.split(',').map(|key| key.trim().to_owned())),
                 other => {
                     let message = format!(
-                        "expected `month`, `through`, `organization`, `account` or `accounts`, but found `{}`",
+                        "expected `month`, `through`, `attribution`, `organization`, `account` or `accounts`, but found `{}`",
                         Shown(other)
                     );
                     return Err(Refused::new(400, "invalid-query", message));
@@ -247,7 +254,7 @@ impl Asked {
         }
         accounts.retain(|key| !key.is_empty());
         let month = month.ok_or_else(|| invalid("month", "is missing; give a month such as `2026-05`".to_owned()))?;
-        Ok(Self { month, through, organization, accounts })
+        Ok(Self { month, through, attribution, organization, accounts })
     }
 }
 
