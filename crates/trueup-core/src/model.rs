@@ -44,7 +44,9 @@ pub use instant::{ClockTime, ClockZone, GivenTime, ParseClockZoneError, UtcMicro
 pub use normalize::{EventNormalizer, Normalized};
 pub use order::{EventOrder, QuarterSpan, SortedEvents, order_events, sort_events};
 pub use plain_column::day_from_text;
-pub use spend::{SPEND_COLUMNS, SpendNormalizer, concat_spend, sort_spend, spend_quarters, stored_spend_schema};
+pub use spend::{
+    SPEND_COLUMNS, SpendNormalizer, SpendOrder, concat_spend, sort_spend, spend_quarters, stored_spend_schema,
+};
 pub use stored_events::{EventKeys, LatestRows, concat_events, keep_latest};
 pub use targets::{TARGET_COLUMNS, TARGET_DIMENSIONS, TargetKey, TargetRows, Targets};
 pub use zone::{UnknownZone, Zone, tzdata_release};

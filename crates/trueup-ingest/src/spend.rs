@@ -6,6 +6,7 @@
 //! one file ([`SpendFile`]). A compaction does the same with the rows of stored files alone.
 
 mod new_spend;
+mod overlaps;
 mod replaced;
 mod stored_spend;
 
@@ -26,6 +27,7 @@ use arrow_array::{RecordBatch, UInt32Array};
 use arrow_schema::ArrowError;
 use arrow_select::take::take_record_batch;
 use new_spend::NewSpend;
+use overlaps::{Origins, Overlaps};
 use parquet::basic::{Compression, Encoding};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
@@ -38,7 +40,7 @@ use trueup_core::dataset::manifest::DataFile;
 use trueup_core::dataset::{ControlTotals, DeletionVector, ReplacedRows, TableProtocol};
 use trueup_core::model::{
     ACCOUNT, CHANNEL, CellFault, DATE, SOURCE, SPEND_AMOUNTS, SPEND_COLUMNS, SchemaFault, SpendNormalizer,
-    concat_spend, sort_spend, spend_quarters,
+    SpendOrder, concat_spend, spend_quarters,
 };
 
 /// The settings of an ingest of spend.
@@ -57,14 +59,20 @@ pub(crate) struct WrittenSpend {
     pub(crate) protocol: TableProtocol,
     /// The channels of the new rows.
     channels: HashSet<String>,
+    overlaps: Vec<String>,
 }
 
 /// The most channels that a warning names.
 const NAMED_CHANNELS: usize = 10;
 
 impl WrittenSpend {
+    /// Returns the warnings.
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = String> {
+        self.overlaps.iter().cloned().chain(self.lost_channels())
+    }
+
     /// Returns the warning about replaced rows of channels that the inputs do not have.
-    pub(crate) fn warnings(&self) -> Option<String> {
+    fn lost_channels(&self) -> Option<String> {
         let mut lost: BTreeMap<&str, u64> = BTreeMap::new();
         for ReplacedRows { channel, totals, .. } in &self.protocol.replaced {
             if !self.channels.contains(channel) {
@@ -109,7 +117,7 @@ pub(crate) fn ingest(
     let limit = reader.limits.table_bytes();
     let (mut quarters, mut new) = (Quarters::new(limit), NewSpend::new(limit));
     reader.monitor.begin(Phase::ReadingSpend, Some(inputs.iter().map(|input| input.size()).sum()));
-    for (input, protocol) in inputs.iter().zip(&mut protocol.inputs) {
+    for ((number, input), protocol) in inputs.iter().enumerate().zip(&mut protocol.inputs) {
         // Each NDJSON object may lack some members, so only the whole input shows whether any row has a measure.
         let measures = Arc::new(Mutex::new(MeasureCheck::default()));
         let rules = |schema: &_| {
@@ -119,7 +127,7 @@ pub(crate) fn ingest(
         };
         reader.read(input, Table::Spend, &rules, protocol, &mut |batch| {
             new.add(&batch)?;
-            quarters.push(&batch, &mut version.files)
+            quarters.push(&batch, Some(number), &mut version.files)
         })?;
         if let Some(fault) = measures.lock().unwrap_or_else(PoisonError::into_inner).fault() {
             return Err(FileFault::Schema(fault).at(&input.shown));
@@ -127,7 +135,7 @@ pub(crate) fn ingest(
     }
     let taken = protocol.taken().rows;
     if taken == 0 && replaced_source.is_none() || reader.is_refusing() {
-        return Ok(WrittenSpend { files: stored.to_vec(), protocol, channels: HashSet::new() });
+        return Ok(WrittenSpend { files: stored.to_vec(), protocol, channels: HashSet::new(), overlaps: Vec::new() });
     }
     let new = new.finish(replaced_source);
     let replaced = replaced::find(stored, superseded, dir, &new, reader.monitor)?;
@@ -141,13 +149,15 @@ pub(crate) fn ingest(
         push_left(&mut quarters, dir, (file, Some(superseded)), &mut version.files, reader.monitor)?;
     }
     version.supersede(replaced.vectors);
-    let mut files = replaced.kept;
+    let (mut files, mut overlaps) = (replaced.kept, Vec::new());
     if rows > 0 {
-        files.push(write(quarters, rows, group_rows, &mut version.files, reader.monitor)?);
+        let (file, found) = write(quarters, rows, group_rows, &mut version.files, reader.monitor)?;
+        files.push(file);
+        overlaps = found.warnings(inputs);
     }
     (protocol.replaced, protocol.replaced_others) = replaced.by_channel.into_rows();
     protocol.removed = replaced.removed;
-    Ok(WrittenSpend { files, protocol, channels: new.into_channels() })
+    Ok(WrittenSpend { files, protocol, channels: new.into_channels(), overlaps })
 }
 
 /// Writes the rows that are left in some files of spend to a new file, which it returns; none if no row is left. The
@@ -166,7 +176,7 @@ pub(crate) fn merge(
     }
     match count_left(stored, superseded) {
         0 => Ok(None),
-        rows => write(quarters, rows, group_rows, version, monitor).map(Some),
+        rows => write(quarters, rows, group_rows, version, monitor).map(|(file, _)| Some(file)),
     }
 }
 
@@ -183,28 +193,28 @@ fn push_left(
     }
     StoredSpend::open(dir, file, monitor)?.each_left(superseded, &mut |batch| {
         monitor.check()?;
-        quarters.push(&batch, version)
+        quarters.push(&batch, None, version)
     })
 }
 
-/// Writes a number of rows to a file.
+/// Writes a number of rows to a file. Returns also what inputs share of them.
 fn write(
     quarters: Quarters,
     rows: u64,
     group_rows: usize,
     version: &mut VersionFiles,
     monitor: &Monitor,
-) -> Result<DataFile, IngestError> {
+) -> Result<(DataFile, Overlaps), IngestError> {
     monitor.begin_rows(Phase::WritingSpend, rows);
     let none = concat_spend(&[]).doing("sort spend")?;
     let file = ParquetFileWriter::begin(version.create(Table::Spend, 0)?, none.schema_ref(), properties())?;
     let mut groups = SpendFile { file, group_rows, rest: none };
-    quarters.each_sorted(|rows| {
+    let overlaps = quarters.each_sorted(|rows| {
         monitor.check()?;
         monitor.add(rows.num_rows(), 0);
         groups.add(&rows)
     })?;
-    groups.finish()
+    Ok((groups.finish()?, overlaps))
 }
 
 /// Rows of spend in stored form, by calendar quarter as [`spend_quarters`] numbers them. The order of spend begins with
@@ -220,21 +230,28 @@ struct Quarters {
     spilled: BTreeMap<u16, SpillFile>,
     /// Bytes of each quarter, in memory and on disk.
     sizes: BTreeMap<u16, usize>,
+    /// The inputs of the rows of each quarter, in memory and on disk.
+    origins: BTreeMap<u16, Origins>,
     /// The folder of `spilled`, once there is one.
     scratch: Option<Scratch>,
 }
 
 impl Quarters {
     fn new(limit: usize) -> Self {
-        let (held, spilled, sizes) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Self { held, bytes: 0, limit, spilled, sizes, scratch: None }
+        let (held, spilled, sizes, origins) = Default::default();
+        Self { held, bytes: 0, limit, spilled, sizes, origins, scratch: None }
     }
 
-    /// Adds rows.
+    /// Adds rows of the input with this number; `None` for stored rows.
     ///
     /// # Errors
     /// The rows of a quarter do not fit in memory, or cannot be spilled.
-    fn push(&mut self, batch: &RecordBatch, version: &mut VersionFiles) -> Result<(), IngestError> {
+    fn push(
+        &mut self,
+        batch: &RecordBatch,
+        input: Option<usize>,
+        version: &mut VersionFiles,
+    ) -> Result<(), IngestError> {
         let row_bytes = batch.get_array_memory_size() / batch.num_rows().max(1);
         for (quarter, rows) in by_quarter(batch).doing("sort spend")? {
             let bytes = row_bytes * rows.num_rows();
@@ -245,6 +262,7 @@ impl Quarters {
                 let (bytes, limit) = (*size, self.limit);
                 return Err(ErrorKind::LargeTable { what: "rows of spend of one quarter", bytes, limit }.into());
             }
+            self.origins.entry(quarter).or_default().add(rows.num_rows(), input);
             self.held.entry(quarter).or_default().push(rows);
         }
         if self.bytes > self.limit {
@@ -268,20 +286,30 @@ impl Quarters {
         Ok(())
     }
 
-    /// Sorts the rows quarter by quarter, and passes each quarter on.
-    fn each_sorted(mut self, mut take: impl FnMut(RecordBatch) -> Result<(), IngestError>) -> Result<(), IngestError> {
+    /// Sorts the rows quarter by quarter, and passes each quarter on. Returns the rows that inputs share.
+    fn each_sorted(
+        mut self,
+        mut take: impl FnMut(RecordBatch) -> Result<(), IngestError>,
+    ) -> Result<Overlaps, IngestError> {
         // If some rows are on disk, all rows go there, so that each quarter is in one place.
         self.spill()?;
-        let mut sort = |batches: Vec<RecordBatch>| {
+        let mut overlaps = Overlaps::default();
+        let mut sort = |quarter: u16, batches: Vec<RecordBatch>| {
+            // Rows come back from disk in the order in which they were added, as `origins` has them.
             let all = concat_spend(&batches).doing("sort spend")?;
             drop(batches);
-            take(sort_spend(&all).doing("sort spend")?)
+            let order = SpendOrder::new(&all).doing("sort spend")?;
+            if let Some(origins) = self.origins.get(&quarter) {
+                overlaps.add(&all, &order, origins).doing("compare spend")?;
+            }
+            take(order.sorted().doing("sort spend")?)
         };
-        for (_, mut rows) in self.spilled {
+        for (quarter, mut rows) in self.spilled {
             rows.end()?;
-            sort(rows.read().collect::<Result<_, _>>()?)?;
+            sort(quarter, rows.read().collect::<Result<_, _>>()?)?;
         }
-        self.held.into_values().try_for_each(sort)
+        self.held.into_iter().try_for_each(|(quarter, rows)| sort(quarter, rows))?;
+        Ok(overlaps)
     }
 }
 

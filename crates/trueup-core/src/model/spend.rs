@@ -16,6 +16,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use arrow_select::{concat::concat_batches, take::take_record_batch};
 use rayon::slice::ParallelSliceMut;
 use std::cmp::Ordering;
+use std::fmt;
 use std::sync::Arc;
 
 /// The text columns of the spend table that are dimensions. Null means that the spend is not attributed.
@@ -168,22 +169,67 @@ fn check_stored(schema: &Schema, batch: &RecordBatch) -> Result<(), ArrowError> 
 /// # Errors
 /// Returns an error if the batch is not in stored form, or if it has too many rows.
 pub fn sort_spend(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
-    check_stored(&stored_spend_schema(), batch)?;
-    let len = u32::try_from(batch.num_rows()).map_err(|_| too_many_rows(batch.num_rows()))?;
-    let quarters = spend_quarters(batch);
-    let by_quarter: Comparator<'_> = Box::new(|one, other| quarters[one].cmp(&quarters[other]));
-    let by_column = batch.columns().iter().map(|column| comparator(column.as_ref()));
-    let comparators: Vec<Comparator<'_>> = std::iter::once(by_quarter).chain(by_column).collect();
-    let mut order: Vec<u32> = (0..len).collect();
-    let compare = |one: &u32, other: &u32| {
-        let (one, other) = (*one as usize, *other as usize);
-        comparators.iter().map(|compare| compare(one, other)).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
-    };
-    if order.is_sorted_by(|one, other| compare(one, other).is_le()) {
-        return Ok(batch.clone());
+    SpendOrder::new(batch)?.sorted()
+}
+
+/// The order that [`sort_spend`] gives the rows of stored spend.
+pub struct SpendOrder<'a> {
+    batch: &'a RecordBatch,
+    /// The quarters, and then every column.
+    comparators: Vec<Comparator<'a>>,
+    /// The numbers of the rows, in their order.
+    rows: Vec<u32>,
+}
+
+impl<'a> SpendOrder<'a> {
+    /// Finds the order.
+    ///
+    /// # Errors
+    /// Returns an error if the batch is not in stored form, or if it has too many rows.
+    pub fn new(batch: &'a RecordBatch) -> Result<Self, ArrowError> {
+        check_stored(&stored_spend_schema(), batch)?;
+        let len = u32::try_from(batch.num_rows()).map_err(|_| too_many_rows(batch.num_rows()))?;
+        let quarters = spend_quarters(batch);
+        let by_quarter: Comparator<'_> = Box::new(move |one, other| quarters[one].cmp(&quarters[other]));
+        let by_column = batch.columns().iter().map(|column| comparator(column.as_ref()));
+        let comparators = std::iter::once(by_quarter).chain(by_column).collect();
+        let mut order = Self { batch, comparators, rows: Vec::new() };
+        let mut rows: Vec<u32> = (0..len).collect();
+        if !rows.is_sorted_by(|one, other| order.compare(*one, *other).is_le()) {
+            rows.par_sort_unstable_by(|one, other| order.compare(*one, *other));
+        }
+        order.rows = rows;
+        Ok(order)
     }
-    order.par_sort_unstable_by(compare);
-    take_record_batch(batch, &UInt32Array::from(order))
+
+    fn compare(&self, one: u32, other: u32) -> Ordering {
+        let (one, other) = (one as usize, other as usize);
+        let mut orders = self.comparators.iter().map(|compare| compare(one, other));
+        orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    }
+
+    /// Returns groups of rows that are equal in every column, by their numbers in the batch. Equal rows follow each
+    /// other, because the order is by every column.
+    pub fn equal_rows(&self) -> impl Iterator<Item = &[u32]> {
+        self.rows.chunk_by(move |one, other| self.compare(*one, *other).is_eq()).filter(|rows| rows.len() > 1)
+    }
+
+    /// Returns the rows in their order.
+    ///
+    /// # Errors
+    /// Returns an error if the result is too large for one batch.
+    pub fn sorted(self) -> Result<RecordBatch, ArrowError> {
+        if self.rows.is_sorted() {
+            return Ok(self.batch.clone());
+        }
+        take_record_batch(self.batch, &UInt32Array::from(self.rows))
+    }
+}
+
+impl fmt::Debug for SpendOrder<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SpendOrder").field("rows", &self.rows).finish_non_exhaustive()
+    }
 }
 
 /// Returns the calendar quarter of each row of stored spend, counted from the quarter of 1970-01-01.

@@ -222,6 +222,47 @@ fn replaced_rows_of_other_channels_are_a_warning() {
     );
 }
 
+/// The second download of a report is given together with the first. Nothing is taken for a repetition that is not.
+#[test]
+fn rows_that_two_inputs_share_are_a_warning() {
+    let header = "account,date,attributionChannel,campaign,adSpend,managementFee,clicks\n";
+    let february = "a,2025-02-27,Google,Brand,10.25,,3\na,2025-02-28,Google,Brand,4,,1\na,2025-02-28,Google,Drains,0,,1\n\
+                    b,2025-02-28,Google,Brand,7,0.5,1\na,2025-03-31,Google,Brand,9,,1\n";
+    for memory in [1 << 30, 1] {
+        let ingest = |files: &[(&str, &str)]| {
+            let case = Case::new();
+            let files = files.iter().map(|(name, rows)| case.file(name, format!("{header}{rows}")));
+            let summary = files.fold(case.ingest().memory(memory), Ingest::spend).run().unwrap();
+            summary.warnings.iter().map(|it| it.replace(case.path("").to_str().unwrap(), "")).collect::<Vec<_>>()
+        };
+        // The day that both reports end with was not over in the first: its row differs, and counts as other spend.
+        let march = "a,2025-02-28,Google,Brand,4,,1\na,2025-02-28,Google,Drains,0,,1\na,2025-03-31,Google,Brand,12,,2\n\
+                     b,2025-02-28,Google,Brand,7,0.5,1\n";
+        let advice = "if both are of the same report, ingest the newer one again by itself, which replaces these days";
+        assert_eq!(
+            ingest(&[("2.csv", february), ("3.csv", march)]),
+            [format!(
+                "`2.csv` and `3.csv` have 2 rows of spend in common, with 11.5 that count twice, from account `a` on \
+                 2025-02-28; {advice}"
+            )]
+        );
+        assert_eq!(ingest(&[("3.csv", march)]), [""; 0]);
+        let twice = "b,2025-02-28,Google,Brand,7,0.5,1\nb,2025-02-28,Google,Brand,7,0.5,1\n";
+        let many = [twice, february, march, march, twice];
+        let names = ["1.csv", "2.csv", "3.csv", "4.csv", "5.csv"];
+        let four = ingest(&names.into_iter().zip(many).collect::<Vec<_>>());
+        let first = "`1.csv` and `2.csv` have 1 row of spend in common, with 7.5 that counts twice, from account `b` on";
+        assert!(four.len() == 4 && four[0].starts_with(first) && four[3].starts_with("4 more pairs of"), "{four:?}");
+        // Rows of one file are none of its business, and neither are other platforms, campaigns, devices and sources.
+        let meta = february.replace("Google", "Meta");
+        let drains = february.replace("Brand", "Generic").replace(",0,,1", ",3,,1");
+        let mobile = february.replace(",10.25,", ",1,").replace(",4,,", ",2,,").replace(",7,", ",8,").replace(",9,", ",8,");
+        let others = [("meta.csv", &*meta), ("drains.csv", &*drains), ("mobile.csv", &*mobile)];
+        assert_eq!(ingest(&[&[("2.csv", february)], &others[..]].concat()), [""; 0]);
+        assert_eq!(ingest(&[("1.csv", twice)]), [""; 0]);
+    }
+}
+
 #[test]
 fn spend_with_a_source_does_not_count_next_to_spend_without_one() {
     let case = Case::new();

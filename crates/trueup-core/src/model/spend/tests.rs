@@ -1,6 +1,7 @@
 use super::super::tests::{table, texts};
 use super::*;
 use arrow_array::{Float64Array, Int32Array};
+use std::collections::BTreeSet;
 use std::iter::once;
 
 fn normalize(batch: &RecordBatch) -> Normalized {
@@ -118,6 +119,11 @@ fn the_order_is_by_quarter_account_and_date_whatever_the_input() {
     let stored = normalize(&given).batch;
     let sorted = sort_spend(&stored).unwrap();
     assert_eq!(sorted.column(8).as_primitive::<Int64Type>().values(), &[7, 3, 4, 5, 2, 1, 6]);
+    let order = SpendOrder::new(&stored).unwrap();
+    assert_eq!(order.equal_rows().count(), 0);
+    let twice = concat_spend(&[stored.clone(), stored.slice(2, 2)]).unwrap();
+    let equal: Vec<Vec<u32>> = SpendOrder::new(&twice).unwrap().equal_rows().map(<[u32]>::to_vec).collect();
+    assert_eq!(equal.into_iter().map(BTreeSet::from_iter).collect::<Vec<_>>(), [[3, 8], [2, 7]].map(BTreeSet::from));
     let halves = [stored.slice(3, 4), stored.slice(0, 3)];
     assert_eq!(sort_spend(&concat_spend(&halves).unwrap()).unwrap(), sorted);
     assert_eq!(sort_spend(&sorted).unwrap(), sorted);
