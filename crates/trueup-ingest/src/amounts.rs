@@ -54,8 +54,8 @@ pub(crate) fn unreadable_row(table: Table) -> ControlTotals {
 /// The most pairs of a source and a channel that a protocol lists.
 const MAX_PAIRS: usize = 10_000;
 
-/// Rows by their source and channel, or only all together if there are too many pairs of these. Which of the two it is
-/// does not depend on the order of the rows.
+/// Rows by their source and channel, or by their source and campaign; or only all together if there are too many pairs
+/// of these. Which of the two it is does not depend on the order of the rows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TotalsBySource {
     pairs: BTreeMap<(String, String), ControlTotals>,

@@ -5,6 +5,7 @@
 //! Rows that are written are collected by calendar quarter ([`Quarters`]), sorted quarter by quarter, and written to
 //! one file ([`SpendFile`]). A compaction does the same with the rows of stored files alone.
 
+mod lost;
 mod new_spend;
 mod overlaps;
 mod replaced;
@@ -23,7 +24,7 @@ use crate::version::{BegunVersion, Scratch, VersionFiles};
 use crate::{CREATED_BY, IngestError, Input};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Decimal128Type};
-use arrow_array::{RecordBatch, UInt32Array};
+use arrow_array::{RecordBatch, StringArray, UInt32Array};
 use arrow_schema::ArrowError;
 use arrow_select::take::take_record_batch;
 use new_spend::NewSpend;
@@ -31,16 +32,15 @@ use overlaps::{Origins, Overlaps};
 use parquet::basic::{Compression, Encoding};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use stored_spend::StoredSpend;
-use trueup_core::Shown;
 use trueup_core::dataset::manifest::DataFile;
-use trueup_core::dataset::{ControlTotals, DeletionVector, ReplacedRows, TableProtocol};
+use trueup_core::dataset::{ControlTotals, DeletionVector, TableProtocol};
 use trueup_core::model::{
-    ACCOUNT, CHANNEL, CellFault, DATE, SOURCE, SPEND_AMOUNTS, SPEND_COLUMNS, SchemaFault, SpendNormalizer,
-    SpendOrder, concat_spend, spend_quarters,
+    ACCOUNT, CHANNEL, CellFault, DATE, SOURCE, SPEND_AMOUNTS, SPEND_COLUMNS, SchemaFault, SpendNormalizer, SpendOrder,
+    concat_spend, spend_quarters,
 };
 
 /// The settings of an ingest of spend.
@@ -57,50 +57,7 @@ pub(crate) struct Settings<'a> {
 pub(crate) struct WrittenSpend {
     pub(crate) files: Vec<DataFile>,
     pub(crate) protocol: TableProtocol,
-    /// The channels of the new rows.
-    channels: HashSet<String>,
-    overlaps: Vec<String>,
-}
-
-/// The most channels that a warning names.
-const NAMED_CHANNELS: usize = 10;
-
-impl WrittenSpend {
-    /// Returns the warnings.
-    pub(crate) fn warnings(&self) -> impl Iterator<Item = String> {
-        self.overlaps.iter().cloned().chain(self.lost_channels())
-    }
-
-    /// Returns the warning about replaced rows of channels that the inputs do not have.
-    fn lost_channels(&self) -> Option<String> {
-        let mut lost: BTreeMap<&str, u64> = BTreeMap::new();
-        for ReplacedRows { channel, totals, .. } in &self.protocol.replaced {
-            if !self.channels.contains(channel) {
-                *lost.entry(channel).or_default() += totals.rows;
-            }
-        }
-        let rows: u64 = lost.values().sum();
-        let mut named: Vec<String> = lost
-            .iter()
-            .take(NAMED_CHANNELS)
-            .map(|(channel, rows)| match *channel {
-                "" => format!("no channel ({rows})"),
-                channel => format!("`{}` ({rows})", Shown(channel)),
-            })
-            .collect();
-        if lost.len() > NAMED_CHANNELS {
-            named.push(format!("{} others", lost.len() - NAMED_CHANNELS));
-        }
-        let (are, these) = if rows == 1 { ("1 row", "is") } else { ("", "are") };
-        let count = if rows == 1 { String::new() } else { format!("{rows} rows") };
-        (rows > 0).then(|| {
-            format!(
-                "{are}{count} of spend {these} replaced, of channels that this ingest does not have: {}; spend of several \
-                 sources needs a source for each (`--source`, or the column `source`)",
-                named.join(", ")
-            )
-        })
-    }
+    pub(crate) warnings: Vec<String>,
 }
 
 /// Adds the spend of some inputs to the stored spend. Returns all spend files of the next version: those of the version
@@ -115,7 +72,7 @@ pub(crate) fn ingest(
 ) -> Result<WrittenSpend, IngestError> {
     let mut protocol = TableProtocol { inputs: protocols_of(inputs), ..TableProtocol::default() };
     let limit = reader.limits.table_bytes();
-    let (mut quarters, mut new) = (Quarters::new(limit), NewSpend::new(limit));
+    let (mut quarters, mut new) = (Quarters::new(limit), NewSpend::new(limit, !stored.is_empty()));
     reader.monitor.begin(Phase::ReadingSpend, Some(inputs.iter().map(|input| input.size()).sum()));
     for ((number, input), protocol) in inputs.iter().enumerate().zip(&mut protocol.inputs) {
         // Each NDJSON object may lack some members, so only the whole input shows whether any row has a measure.
@@ -135,7 +92,7 @@ pub(crate) fn ingest(
     }
     let taken = protocol.taken().rows;
     if taken == 0 && replaced_source.is_none() || reader.is_refusing() {
-        return Ok(WrittenSpend { files: stored.to_vec(), protocol, channels: HashSet::new(), overlaps: Vec::new() });
+        return Ok(WrittenSpend { files: stored.to_vec(), protocol, warnings: Vec::new() });
     }
     let new = new.finish(replaced_source);
     let replaced = replaced::find(stored, superseded, dir, &new, reader.monitor)?;
@@ -149,15 +106,17 @@ pub(crate) fn ingest(
         push_left(&mut quarters, dir, (file, Some(superseded)), &mut version.files, reader.monitor)?;
     }
     version.supersede(replaced.vectors);
-    let (mut files, mut overlaps) = (replaced.kept, Vec::new());
+    let (mut files, mut warnings) = (replaced.kept, Vec::new());
     if rows > 0 {
         let (file, found) = write(quarters, rows, group_rows, &mut version.files, reader.monitor)?;
         files.push(file);
-        overlaps = found.warnings(inputs);
+        warnings = found.warnings(inputs);
     }
     (protocol.replaced, protocol.replaced_others) = replaced.by_channel.into_rows();
     protocol.removed = replaced.removed;
-    Ok(WrittenSpend { files, protocol, channels: new.into_channels(), overlaps })
+    warnings.extend(lost::channels(&protocol.replaced, new.channels()));
+    warnings.extend(lost::campaigns(replaced.lost_campaigns));
+    Ok(WrittenSpend { files, protocol, warnings })
 }
 
 /// Writes the rows that are left in some files of spend to a new file, which it returns; none if no row is left. The
@@ -465,6 +424,14 @@ fn spend_keys(batch: &RecordBatch) -> Result<impl Iterator<Item = SpendKey<'_>>,
         source: source.unwrap_or_default(),
         channel: channel.unwrap_or_default(),
     }))
+}
+
+/// The column of campaigns.
+const CAMPAIGN: &str = SPEND_COLUMNS[5];
+
+/// Returns the campaigns of rows of spend in stored form; `None` without their column.
+fn campaigns(batch: &RecordBatch) -> Option<&StringArray> {
+    batch.column_by_name(CAMPAIGN)?.as_string_opt()
 }
 
 fn properties() -> WriterProperties {

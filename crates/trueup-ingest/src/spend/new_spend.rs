@@ -1,10 +1,10 @@
-//! What an ingest brings of spend: the days of each account and source, whose stored rows it replaces, and the
-//! channels.
+//! What an ingest brings of spend: the days of each account and source, whose stored rows it replaces, the channels
+//! and the campaigns.
 
-use super::{SpendKey, spend_keys};
+use super::{SpendKey, campaigns, spend_keys};
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind, TwiceRows};
-use arrow_array::RecordBatch;
+use arrow_array::{Array as _, RecordBatch};
 use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -16,15 +16,41 @@ const KEY_BYTES: usize = 24;
 /// Bytes of memory per account, source or channel besides its text and its days, approximately.
 const TEXT_BYTES: usize = 160;
 
+/// The most bytes of memory of the campaigns of an ingest, approximately. With more, no warning is about campaigns.
+const MAX_CAMPAIGN_BYTES: usize = 16 << 20;
+
 /// Collects what is new.
 pub(super) struct NewSpend {
     /// The source, the day and the channel of rows, by account. Texts are codes.
     accounts: HashMap<String, HashSet<(u32, i32, u32)>>,
     /// The codes of sources and channels.
     codes: HashMap<String, u32>,
+    /// The campaigns; `None` if they are not needed, or too many.
+    campaigns: Option<NewCampaigns>,
     /// Bytes of memory that all of this takes, approximately, and the most of them.
     bytes: usize,
     limit: usize,
+}
+
+/// The campaigns of rows, by account and source.
+#[derive(Default)]
+struct NewCampaigns {
+    by_account: HashMap<String, CampaignsBySource>,
+    bytes: usize,
+}
+
+type CampaignsBySource = HashMap<String, HashSet<String>>;
+
+impl NewCampaigns {
+    /// Adds the campaign of a row. Returns whether the campaigns fit in memory.
+    fn add(&mut self, SpendKey { account, source, .. }: SpendKey<'_>, campaign: &str) -> bool {
+        let of_source = self.by_account.entry_ref(account).or_default().entry_ref(source).or_default();
+        if !of_source.contains(campaign) {
+            of_source.insert(campaign.to_owned());
+            self.bytes += campaign.len() + TEXT_BYTES;
+        }
+        self.bytes <= MAX_CAMPAIGN_BYTES
+    }
 }
 
 /// What becomes of a stored row.
@@ -57,12 +83,23 @@ pub(super) struct AccountSpend {
     with_source: HashMap<String, HashSet<i32>>,
     /// The days of each channel of rows without one.
     without_source: HashMap<String, HashSet<i32>>,
+    /// `None` if the campaigns are not known.
+    campaigns: Option<CampaignsBySource>,
+}
+
+impl AccountSpend {
+    /// Returns whether no new row of a source has a campaign; false if that is not known.
+    pub(super) fn lacks_campaign(&self, source: &str, campaign: &str) -> bool {
+        let of_source = self.campaigns.as_ref().map(|campaigns| campaigns.get(source));
+        of_source.is_some_and(|known| known.is_none_or(|known| !known.contains(campaign)))
+    }
 }
 
 impl NewSpend {
-    /// Begins with nothing. It may take `limit` bytes of memory.
-    pub(super) fn new(limit: usize) -> Self {
-        Self { accounts: HashMap::new(), codes: HashMap::new(), bytes: 0, limit }
+    /// Begins with nothing. It may take `limit` bytes of memory, besides the campaigns.
+    pub(super) fn new(limit: usize, needs_campaigns: bool) -> Self {
+        let campaigns = needs_campaigns.then(NewCampaigns::default);
+        Self { accounts: HashMap::new(), codes: HashMap::new(), campaigns, bytes: 0, limit }
     }
 
     /// Adds new rows.
@@ -70,7 +107,8 @@ impl NewSpend {
     /// # Errors
     /// The days take more memory than they may.
     pub(super) fn add(&mut self, batch: &RecordBatch) -> Result<(), IngestError> {
-        let Self { accounts, codes, bytes, limit } = self;
+        let Self { accounts, codes, campaigns: known_campaigns, bytes, limit } = self;
+        let names = campaigns(batch);
         let mut code = |text: &str, bytes: &mut usize| {
             if let Some(code) = codes.get(text) {
                 return *code;
@@ -79,7 +117,14 @@ impl NewSpend {
             let next = u32::try_from(codes.len()).unwrap_or(u32::MAX);
             *codes.entry_ref(text).or_insert(next)
         };
-        for SpendKey { account, day, source, channel } in spend_keys(batch).doing("read spend")? {
+        for (row, spend_key) in spend_keys(batch).doing("read spend")?.enumerate() {
+            let SpendKey { account, day, source, channel } = spend_key;
+            let name = names.filter(|names| names.is_valid(row)).map(|names| names.value(row));
+            if let (Some(known), Some(name)) = (&mut *known_campaigns, name)
+                && !known.add(spend_key, name)
+            {
+                *known_campaigns = None;
+            }
             let key = (code(source, bytes), day, code(channel, bytes));
             if !accounts.contains_key(account) {
                 *bytes += account.len() + TEXT_BYTES;
@@ -106,8 +151,10 @@ impl NewSpend {
             channels: std::collections::HashSet::new(),
             removed_source: removed_source.map(str::to_owned),
         };
+        let mut campaigns = self.campaigns;
         for (account, keys) in self.accounts {
-            let mut spend = AccountSpend::default();
+            let campaigns = campaigns.as_mut().map(|all| all.by_account.remove(&account).unwrap_or_default());
+            let mut spend = AccountSpend { campaigns, ..AccountSpend::default() };
             for (source, day, channel) in keys {
                 let (source, channel) = (&texts[source as usize], &texts[channel as usize]);
                 spend.days.push(day);
@@ -166,8 +213,8 @@ impl Replacement {
     }
 
     /// Returns the channels of the new rows.
-    pub(super) fn into_channels(self) -> std::collections::HashSet<String> {
-        self.channels
+    pub(super) fn channels(&self) -> &std::collections::HashSet<String> {
+        &self.channels
     }
 
     /// Returns whether a row group may have rows that do not simply stay.
@@ -210,7 +257,7 @@ mod tests {
             (SOURCE, texts(|row| row.2.to_owned())),
             (CHANNEL, texts(|row| row.3.to_owned())),
         ];
-        let mut new = NewSpend::new(limit);
+        let mut new = NewSpend::new(limit, false);
         new.add(&RecordBatch::try_from_iter(columns).unwrap())?;
         Ok(new)
     }
@@ -271,7 +318,7 @@ mod tests {
         ] {
             assert_eq!(may(accounts, days), expected, "{accounts:?} {days:?}");
         }
-        let none = NewSpend::new(1_000).finish(None);
+        let none = NewSpend::new(1_000, true).finish(None);
         assert!(!none.may_concern(&RowGroupEntry::default()));
     }
 }

@@ -3,19 +3,19 @@
 //! would be left is written again as a whole. The rows that would count twice next to new ones are found, too.
 //!
 //! The lists of files say which accounts and days a row group may have. Of the row groups that may have such rows, the
-//! columns of the keys are read, then the amounts if one of its rows is replaced, and of all others nothing. Between
-//! the two are the campaigns, which take most of the bytes.
+//! columns of the keys are read, then the campaigns and the amounts, which follow each other, if one of its rows is
+//! replaced, and of all others nothing. Campaigns take most of the bytes.
 
 use super::new_spend::{AccountSpend, Fate, Replacement};
 use super::stored_spend::StoredSpend;
-use super::{KEY_COLUMNS, SpendKey, spend_keys};
+use super::{CAMPAIGN, KEY_COLUMNS, SpendKey, campaigns, spend_keys};
 use crate::IngestError;
 use crate::amounts::{RowAmounts, TotalsBySource};
 use crate::error::{ErrorContext, TwiceRows};
 use crate::live_rows::{LeftCursor, Superseded, either};
 use crate::monitor::Monitor;
 use crate::table::Table;
-use arrow_array::RecordBatch;
+use arrow_array::{Array as _, RecordBatch};
 use arrow_schema::ArrowError;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -37,6 +37,9 @@ pub(super) struct Replaced {
     pub(super) vectors: BTreeMap<String, DeletionVector>,
     /// The replaced rows in all files, by source and channel.
     pub(super) by_channel: TotalsBySource,
+    /// The replaced rows with amounts of campaigns that the new rows of their account and source lack, by source and
+    /// campaign. Rows whose channel is lost are not among them.
+    pub(super) lost_campaigns: TotalsBySource,
     /// The rows in all files that are removed with their source.
     pub(super) removed: ControlTotals,
     /// The rows in all files that would count twice, by source.
@@ -69,7 +72,8 @@ pub(super) fn find(
             found.vectors.insert(file.path.clone(), vector);
         }
     }
-    (found.by_channel, found.removed, found.twice) = (census.by_channel, census.removed, census.twice);
+    let RowCensus { by_channel, lost_campaigns, removed, twice } = census;
+    (found.by_channel, found.lost_campaigns, found.removed, found.twice) = (by_channel, lost_campaigns, removed, twice);
     Ok(found)
 }
 
@@ -77,6 +81,7 @@ pub(super) fn find(
 #[derive(Default)]
 struct RowCensus {
     by_channel: TotalsBySource,
+    lost_campaigns: TotalsBySource,
     removed: ControlTotals,
     twice: BTreeMap<String, TwiceRows>,
 }
@@ -85,6 +90,7 @@ impl RowCensus {
     /// Adds the rows after these.
     fn merge(&mut self, later: Self) {
         self.by_channel.merge(later.by_channel);
+        self.lost_campaigns.merge(later.lost_campaigns);
         self.removed += later.removed;
         for (source, rows) in later.twice {
             self.twice.entry(source).or_default().merge(rows);
@@ -120,7 +126,7 @@ fn replaced_rows(
             scan.add(&batch).doing("read stored spend")?;
         }
         if !scan.replaced.is_empty() {
-            scan.count(&opened.read(*number, &SPEND_AMOUNTS)?);
+            scan.count(&opened.read(*number, &[CAMPAIGN, SPEND_AMOUNTS[0], SPEND_AMOUNTS[1]])?);
         }
         Ok((*number, scan))
     };
@@ -134,9 +140,9 @@ fn replaced_rows(
     Ok((found, census))
 }
 
-/// Why a stored row goes: new rows replace it, given with its source and channel, or `None` if its whole source is
-/// removed.
-type Reason = Option<(String, String)>;
+/// Why a stored row goes: new rows replace it, given with its account, source and channel, or `None` if its whole
+/// source is removed.
+type Reason = Option<[String; 3]>;
 
 /// The rows of a row group, while they are read.
 struct RowGroupScan<'a> {
@@ -182,7 +188,7 @@ impl<'a> RowGroupScan<'a> {
             };
             let SpendKey { account, day, source, channel } = key;
             let reason = match self.new.fate(new, key) {
-                Fate::Replaced => Some((source.to_owned(), channel.to_owned())),
+                Fate::Replaced => Some([account, source, channel].map(str::to_owned)),
                 Fate::Removed => None,
                 fate => {
                     if fate == Fate::CountsTwice {
@@ -203,21 +209,39 @@ impl<'a> RowGroupScan<'a> {
         Ok(())
     }
 
-    /// Counts the replaced rows with their amounts, once all keys were added. `batches` have the amounts of all rows.
+    /// Counts the replaced rows with their amounts, once all keys were added. `batches` have the campaigns and the
+    /// amounts of all rows.
     fn count(&mut self, batches: &[RecordBatch]) {
         let mut totals = vec![ControlTotals::default(); self.known_reasons.len()];
+        // The new spend and the source by which to find out whether a campaign of rows with this reason is lost.
+        let mut new_of: Vec<Option<(&AccountSpend, &str)>> = vec![None; self.known_reasons.len()];
+        for (reason, number) in &self.known_reasons {
+            if let Some([account, source, _]) = reason.as_ref().filter(|key| self.new.channels().contains(&key[2])) {
+                new_of[*number] = self.new.of(account).map(|new| (new, source.as_str()));
+            }
+        }
         let mut replaced = self.replaced.iter().cloned().flatten().zip(&self.reasons).peekable();
         let mut rows = 0..0;
         for batch in batches {
             rows = rows.end..rows.end + batch.num_rows() as u64;
             let amounts = RowAmounts::read(batch, Table::Spend);
+            let names = campaigns(batch);
             while let Some((row, reason)) = replaced.next_if(|(row, _)| rows.contains(row)) {
-                totals[*reason] += amounts.of(usize::try_from(row - rows.start).unwrap_or(usize::MAX));
+                let Ok(row) = usize::try_from(row - rows.start) else { continue };
+                let amount = amounts.of(row);
+                totals[*reason] += amount;
+                if let (Some((new, source)), Some(names)) = (new_of[*reason], names)
+                    && (amount.ad_spend != 0 || amount.management_fee != 0)
+                    && names.is_valid(row)
+                    && new.lacks_campaign(source, names.value(row))
+                {
+                    self.census.lost_campaigns.add(source, names.value(row), amount);
+                }
             }
         }
         for (reason, number) in std::mem::take(&mut self.known_reasons) {
             match reason {
-                Some((source, channel)) => self.census.by_channel.add(&source, &channel, totals[number]),
+                Some([_, source, channel]) => self.census.by_channel.add(&source, &channel, totals[number]),
                 None => self.census.removed += totals[number],
             }
         }

@@ -222,6 +222,38 @@ fn replaced_rows_of_other_channels_are_a_warning() {
     );
 }
 
+/// A report with a filter replaces the whole one. It says which campaigns are gone, if they had amounts.
+#[test]
+fn replaced_rows_of_other_campaigns_are_a_warning() {
+    let header = "account,date,source,attributionChannel,campaign,adSpend,managementFee\n";
+    let all = "a,2025-10-01,google,Ads,Brand,10,\na,2025-10-01,google,Ads,Drains,20.5,\na,2025-10-01,google,Ads,Old,0,\n\
+               a,2025-10-02,google,Ads,Drains,,3\na,2025-10-02,google,Ads,,7,\nb,2025-10-01,google,Ads,Drains,5,\n\
+               a,2025-10-01,meta,Ads,Drains,8,\na,2025-10-01,google,Mail,Letter,9,\n";
+    let ingested = |new: &str| {
+        let case = Case::new();
+        case.ingest().spend(case.file("1.csv", format!("{header}{all}"))).run().unwrap();
+        case.ingest().spend(case.file("2.csv", format!("{header}{new}"))).run().unwrap().warnings
+    };
+    let channels = "1 row of spend is replaced, of channels that this ingest does not have: `Mail` (1); spend of several sources \
+                    needs a source for each (`--source`, or the column `source`)";
+    let advice = "if the report has a filter, ingest it again without the filter";
+    // Neither the campaign of the other account nor that of the other source is the one that is gone.
+    let brand =
+        "a,2025-10-01,google,Ads,Brand,10,\na,2025-10-02,google,Ads,Brand,1,\nb,2025-10-01,google,Ads,Drains,5,\n";
+    assert_eq!(
+        ingested(brand),
+        [
+            channels.to_owned(),
+            format!(
+                "2 rows of spend with 23.5 are replaced, of campaigns that this ingest does not have for the same account and \
+                 source: `Drains` (2, 23.5); {advice}"
+            )
+        ]
+    );
+    assert_eq!(ingested(all), [""; 0]);
+    assert_eq!(ingested("a,2025-10-02,google,Ads,Drains,1,\n"), [""; 0]);
+}
+
 /// The second download of a report is given together with the first. Nothing is taken for a repetition that is not.
 #[test]
 fn rows_that_two_inputs_share_are_a_warning() {
@@ -251,12 +283,14 @@ fn rows_that_two_inputs_share_are_a_warning() {
         let many = [twice, february, march, march, twice];
         let names = ["1.csv", "2.csv", "3.csv", "4.csv", "5.csv"];
         let four = ingest(&names.into_iter().zip(many).collect::<Vec<_>>());
-        let first = "`1.csv` and `2.csv` have 1 row of spend in common, with 7.5 that counts twice, from account `b` on";
+        let first =
+            "`1.csv` and `2.csv` have 1 row of spend in common, with 7.5 that counts twice, from account `b` on";
         assert!(four.len() == 4 && four[0].starts_with(first) && four[3].starts_with("4 more pairs of"), "{four:?}");
         // Rows of one file are none of its business, and neither are other platforms, campaigns, devices and sources.
         let meta = february.replace("Google", "Meta");
         let drains = february.replace("Brand", "Generic").replace(",0,,1", ",3,,1");
-        let mobile = february.replace(",10.25,", ",1,").replace(",4,,", ",2,,").replace(",7,", ",8,").replace(",9,", ",8,");
+        let mobile =
+            february.replace(",10.25,", ",1,").replace(",4,,", ",2,,").replace(",7,", ",8,").replace(",9,", ",8,");
         let others = [("meta.csv", &*meta), ("drains.csv", &*drains), ("mobile.csv", &*mobile)];
         assert_eq!(ingest(&[&[("2.csv", february)], &others[..]].concat()), [""; 0]);
         assert_eq!(ingest(&[("1.csv", twice)]), [""; 0]);

@@ -335,7 +335,7 @@ impl Ingestion {
             };
             let stored = (manifest.spend.as_slice(), &manifest.superseded);
             let written = spend::ingest(&inputs.unwrap_or_default(), stored, settings, version, reader)?;
-            reader.warnings.extend(written.warnings());
+            reader.warnings.extend(written.warnings);
             manifest.spend = written.files;
             summary.set(Table::Spend, written.protocol);
             reader.warnings.extend(summary.removed.as_ref().and_then(RemovedSource::note));
