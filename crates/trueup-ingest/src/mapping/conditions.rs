@@ -1,4 +1,4 @@
-//! The conditions that pick rows of a table, and the warning about a condition that no row meets.
+//! The conditions that pick rows of a table, and the warning about values that no row has.
 
 use super::columns::ColumnRef;
 use std::collections::BTreeSet;
@@ -33,7 +33,7 @@ impl Condition {
         if !self.is_found.load(Ordering::Relaxed) {
             if has {
                 self.is_found.store(true, Ordering::Relaxed);
-            } else if self.wanted {
+            } else if self.wanted || !text.is_empty() {
                 others.add(text);
             }
         }
@@ -46,22 +46,25 @@ impl Condition {
         others.0.iter().for_each(|text| all.add(text));
     }
 
-    /// Returns a warning if this is a condition of `where`, and rows of the input were read or joined, but none had one
-    /// of its values.
+    /// Returns a warning if rows of the input were read or joined, but none had one of the values. A condition of
+    /// `unless` has none if all cells are empty, or if it is about empty cells, because nothing is then another
+    /// spelling of a value.
     pub(super) fn warning(&self) -> Option<String> {
         let Self { key, input, column, values, .. } = self;
         let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
-        if !self.wanted || self.is_found.load(Ordering::Relaxed) || others.0.is_empty() {
+        let is_about_none = !self.wanted && values.iter().any(String::is_empty);
+        if is_about_none || self.is_found.load(Ordering::Relaxed) || others.0.is_empty() {
             return None;
         }
         let quoted = |text: &String| format!("`{}`", Shown(text));
         // Only rows that were joined are known not to have the value.
         let joined = if column.input > 0 { "joined " } else { "" };
+        let effect = if self.wanted { "the table has no rows" } else { "the condition leaves out none" };
         let values: Vec<String> = values.iter().map(quoted).collect();
         let found: Vec<String> = others.0.iter().take(SHOWN_TEXTS).map(quoted).collect();
         let (found, more) = (found.join(", "), if others.0.len() > SHOWN_TEXTS { " and others" } else { "" });
         Some(format!(
-            "key `{}`: no {joined}row of the input `{}` has the value {}, so that the table has no rows; the column has {found}{more}",
+            "key `{}`: no {joined}row of the input `{}` has the value {}, so that {effect}; the column has {found}{more}",
             Shown(key),
             Shown(input),
             values.join(" or ")

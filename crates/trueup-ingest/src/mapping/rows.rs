@@ -255,7 +255,7 @@ impl RowPlan {
         batches.map(RecordBatch::num_rows).sum::<usize>().max(MIN_MATCHES)
     }
 
-    /// Returns a warning for each `where` whose values no row has had, so that it left out every row.
+    /// Returns a warning for each condition whose values no row has had, so that it left out every row, or none.
     pub(super) fn warnings(&self) -> Vec<String> {
         self.conditions.iter().filter_map(Condition::warning).collect()
     }

@@ -92,6 +92,27 @@ fn a_warning_about_a_condition_lists_five_values() {
 }
 
 #[test]
+fn a_condition_that_leaves_out_no_row_is_a_warning_if_there_are_other_values() {
+    let warned = |unless: &str, spam: &[&str]| {
+        let mapping = format!(
+            "[input.log]\nfile = \"log.csv\"\n[[events]]\nfrom = \"log\"\nunless = {{ Spam = {unless} }}\n[events.columns]\n\
+             account = \"ref\"\nopportunityId = \"ref\"\ntype = {{ value = \"sold\" }}\ndate = \"when\"\n"
+        );
+        let rows: String = spam.iter().map(|spam| format!("A,2025-01-02,{spam}\n")).collect();
+        let summary = Case::new(&mapping).file("log.csv", format!("ref,when,Spam\n{rows}")).ingest().run().unwrap();
+        let text = summary.warnings.into_iter().find_map(|text| Some(text.split_once(", key ")?.1.to_owned()));
+        (summary.events.taken, text)
+    };
+    let words = "`events[0].unless.Spam`: no row of the input `log` has the value `true` or `yes`, so that the condition leaves \
+                 out none; the column has `FALSE`, `TRUE`";
+    assert_eq!(warned("['true', 'yes']", &["TRUE", "", "FALSE", "TRUE"]), (4, Some(words.to_owned())));
+    assert_eq!(warned("['true', 'yes']", &["TRUE", "yes"]), (1, None));
+    // A column that is filled only where the condition holds, and a condition about cells without a value.
+    assert_eq!(warned("'true'", &["", ""]), (2, None));
+    assert_eq!(warned("''", &["TRUE"]), (1, None));
+}
+
+#[test]
 fn rows_that_a_mapping_cannot_read_are_rejected() {
     let log = "n,ref,when,status,amount,branch,channel,note\n\
                1,A,01/02/2025,lead,,oak,web,\n\
