@@ -83,7 +83,7 @@ pub use monitor::{Phase, Progress};
 pub use output::{OutputFile, Outputs};
 pub use parts::{StagePlan, Staged, part_of};
 pub use received::Source;
-pub use report::{CompactSummary, IngestSummary, LeftOutRows, RemovedSource, RowCounts};
+pub use report::{CompactSummary, IngestSummary, LeftOutRows, NotNormalValue, RemovedSource, RowCounts};
 pub use source::{FORMATS, FileFormat, TextEncoding, UnknownEncoding, UnknownFormat, listed};
 pub use trueup_core::model::{ClockZone, Reason, SchemaFault};
 pub use trueup_core::{Interrupt, Interruption};

@@ -216,7 +216,8 @@ impl Mapping {
         let (faulty_rows, rejected, warnings) = (FaultyRows::Stop, RejectedRows::default(), Vec::new());
         let monitor = Monitor::new(None, Interrupt::default(), Duration::ZERO);
         let (files, monitor, shared_ids) = (&files, &monitor, None);
-        let mut reader = TableReader { files, limits, monitor, faulty_rows, rejected, warnings, shared_ids };
+        let mut reader =
+            TableReader { files, limits, monitor, faulty_rows, rejected, warnings, not_normal: Vec::new(), shared_ids };
         tables.find_first_conversions(&reader)?;
         let mut made = MappedFiles::default();
         for (table, inputs) in tables.by_table() {
@@ -363,7 +364,8 @@ impl MappedTables {
         let TableReader { files, limits, monitor, .. } = *reader;
         let (faulty_rows, rejected, warnings) = (FaultyRows::PassOver, RejectedRows::default(), Vec::new());
         let shared_ids = None;
-        let mut reader = TableReader { files, limits, monitor, faulty_rows, rejected, warnings, shared_ids };
+        let mut reader =
+            TableReader { files, limits, monitor, faulty_rows, rejected, warnings, not_normal: Vec::new(), shared_ids };
         monitor.begin(Phase::FindingRecords, Some(self.record_inputs.iter().map(Input::size).sum()));
         let mut paths: Vec<PathBuf> = Vec::new();
         for input in &self.record_inputs {
@@ -416,7 +418,8 @@ impl MappedTables {
         let TableReader { files, limits, monitor, .. } = *reader;
         let (faulty_rows, rejected, warnings) = (FaultyRows::PassOver, RejectedRows::default(), Vec::new());
         let shared_ids = None;
-        let mut reader = TableReader { files, limits, monitor, faulty_rows, rejected, warnings, shared_ids };
+        let mut reader =
+            TableReader { files, limits, monitor, faulty_rows, rejected, warnings, not_normal: Vec::new(), shared_ids };
         let events = || self.inputs.iter().filter(|(table, _)| *table == Table::Events).map(|(_, input)| input);
         monitor.begin(Phase::FindingConversions, Some(events().map(Input::size).sum()));
         let mut found = FirstConversions::default();

@@ -14,10 +14,12 @@ use crate::amounts::unreadable_row;
 use crate::error::{ErrorContext, FileFault, MAX_RULES, RejectedRows, RowFault};
 use crate::monitor::Monitor;
 use crate::rejects::FaultyRows;
-use crate::report::IgnoredColumn;
+use crate::report::{IgnoredColumn, NotNormalValue};
 use crate::row_check::{BatchFaults, CHECK, check_rows};
 use crate::shared_id_places::SharedIdPlaces;
-use crate::source::{ChunkDecoder, ColumnNames, DecodedBatch, InputReader, RawChunk, ReadLimits, check_fit};
+use crate::source::{
+    ChunkDecoder, ColumnNames, DecodedBatch, InputReader, LocatedValue, MappedOutcomes, RawChunk, ReadLimits, check_fit,
+};
 use crate::table::Table;
 use crate::{IngestError, Input};
 use arrow_array::RecordBatch;
@@ -61,6 +63,8 @@ pub(crate) struct TableReader<'a> {
     /// The faulty rows so far, without the ones that are passed over.
     pub(crate) rejected: RejectedRows,
     pub(crate) warnings: Vec<String>,
+    /// The first values that `normalize` of a mapping leaves as they are.
+    pub(crate) not_normal: Vec<NotNormalValue>,
     /// If rows are read only to find and reject the ones that share an event id: what is known of these ids. Other
     /// faults were treated when the rows were read for the first time.
     pub(crate) shared_ids: Option<SharedIdPlaces>,
@@ -179,6 +183,18 @@ impl TableReader<'_> {
         matches!(self.faulty_rows, FaultyRows::Refuse { first: Some(_) })
     }
 
+    /// Adds the first values of an input that `normalize` leaves as they are, until there are enough of all inputs.
+    fn keep_not_normal(&mut self, input: &Input, values: Vec<LocatedValue>) {
+        for LocatedValue { file, location, column, value } in values {
+            let file = file.unwrap_or_else(|| input.shown.clone());
+            let value = NotNormalValue { file, location, column, value };
+            // The stages of a wide table read the same rows.
+            if self.not_normal.len() < NotNormalValue::MAX && !self.not_normal.contains(&value) {
+                self.not_normal.push(value);
+            }
+        }
+    }
+
     /// Adds a warning for each ignored column of an input, unless there is one already.
     pub(crate) fn warn_ignored(&mut self, input: &Input, ignored: &[IgnoredColumn]) {
         for column in ignored {
@@ -231,7 +247,7 @@ struct CheckedBatch<R> {
     ignored: Vec<IgnoredColumn>,
     rows: R,
     faults: BatchFaults,
-    outcomes: Box<InputProtocol>,
+    outcomes: Box<MappedOutcomes>,
     /// The reason why the rest of the file cannot be read, if there is one.
     fatal: Option<FileFault>,
 }
@@ -307,7 +323,9 @@ impl<R: CheckedRows> RowSink<'_, '_, R> {
         self.names.add(&checked.schema, reader.limits).map_err(|fault| fault.at(&input.shown))?;
         reader.warn_ignored(input, &checked.ignored);
         self.protocol.taken += checked.rows.totals();
-        self.protocol.add(*checked.outcomes);
+        let MappedOutcomes { protocol, first_not_normal } = *checked.outcomes;
+        self.protocol.add(protocol);
+        reader.keep_not_normal(input, first_not_normal);
         if reader.is_refusing() { Ok(()) } else { (self.take)(checked.rows) }
     }
 }

@@ -1,5 +1,6 @@
 //! What an ingest and a compaction report: their summaries, and columns that an ingest ignores.
 
+use crate::error::InputLocation;
 use crate::source::file_name;
 use crate::table::Table;
 use crate::{FileCount, Input, RejectedRows};
@@ -31,6 +32,9 @@ pub struct IngestSummary {
     pub targets: RowCounts,
     /// The lines of the files of a mapping that are no rows, of each file that has such lines.
     pub left_out: Vec<LeftOutRows>,
+    /// The first [`NotNormalValue::MAX`] values that `normalize` of a mapping left as they are, in the order of files
+    /// and rows. The counts of each table say how many there are.
+    pub not_normal: Vec<NotNormalValue>,
     /// The rows that broke a rule, by rule. They are in the rejects file.
     pub rejected: RejectedRows,
     /// What was merged after the new version was complete, in a version after it; `None` if nothing was.
@@ -81,6 +85,24 @@ pub struct LeftOutRows {
     pub blank_lines: u64,
     /// The rows with fewer cells than the header, if the mapping has `short_rows = "skip"`.
     pub short_rows: u64,
+}
+
+/// A value that `normalize` of a mapping left as it is, because it is no phone number or no address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotNormalValue {
+    /// The file as it was given.
+    pub file: PathBuf,
+    /// The location of its row.
+    pub location: InputLocation,
+    /// The column of the file.
+    pub column: String,
+    /// The value as the file has it.
+    pub value: String,
+}
+
+impl NotNormalValue {
+    /// The most values that the summary of an ingest has.
+    pub const MAX: usize = 3;
 }
 
 /// What an ingest removed of the source that it [replaces](crate::Ingest::replace_source).

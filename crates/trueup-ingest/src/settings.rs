@@ -53,6 +53,7 @@ impl CommonSettings {
             faulty_rows,
             rejected: RejectedRows::default(),
             warnings: Vec::new(),
+            not_normal: Vec::new(),
             shared_ids: None,
         }
     }

@@ -37,7 +37,7 @@ pub use formats::{FORMATS, FileFormat, UnknownFormat, listed};
 pub(crate) use chunk::{ChunkDecoder, RawChunk};
 pub(crate) use columns::{FolderColumn, check_fit, coded_text};
 pub(crate) use compression::unpacked_name;
-pub(crate) use decoded::{ColumnNames, DecodedBatch, RawRows, ReadLimits, RowLocations};
+pub(crate) use decoded::{ColumnNames, DecodedBatch, LocatedValue, MappedOutcomes, RawRows, ReadLimits, RowLocations};
 pub(crate) use formats::{ParquetBytes, ParquetFile, Setting, member_cells, named_separator, separator};
 pub(crate) use header::{FileHead, HeaderRow, MAX_HEADER_ROW};
 pub(crate) use input::{Input, ReadOptions, Reshape, RowMapper, file_name};

@@ -12,8 +12,8 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use trueup_ingest::{
-    ClockZone, FORMATS, FileFormat, IngestError, IngestSummary, LeftOutRows, MaxRejects, RejectedRows, RowCounts,
-    TextEncoding, listed,
+    ClockZone, FORMATS, FileFormat, IngestError, IngestSummary, LeftOutRows, MaxRejects, NotNormalValue, RejectedRows,
+    RowCounts, TextEncoding, listed,
 };
 use trueup_report::number::grouped;
 
@@ -296,6 +296,11 @@ impl IngestCommand {
             if let Some(table) = summary.protocol.get(name) {
                 protocol::write_table(table, out)?;
             }
+        }
+        for NotNormalValue { file, location, column, value } in &summary.not_normal {
+            let file = printable(&file.display().to_string());
+            let (column, value) = (printable(column), printable(value));
+            writeln!(out, "`normalize` does not know `{value}`, {location} of `{file}`, column `{column}`")?;
         }
         for LeftOutRows { file, title_lines, blank_lines, short_rows } in &summary.left_out {
             let counts = [

@@ -3,7 +3,7 @@
 use super::cells::RowView;
 use super::columns::ColumnRef;
 use crate::error::{InputLocation, RowCells, RowFault, Rule};
-use crate::source::{RawRows, ReadLimits};
+use crate::source::{LocatedValue, RawRows, ReadLimits};
 use hashbrown::HashMap;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -37,6 +37,13 @@ impl FoundFault {
     fn is_before(&self, other: &Self) -> bool {
         let order = |fault: &Self| (fault.value.is_empty(), fault.key.clone(), fault.column.clone());
         order(self) < order(other)
+    }
+
+    /// Returns the value with its location; `location` is that of its row.
+    pub(super) fn into_value(self, location: InputLocation) -> LocatedValue {
+        let Self { column, value, joined, .. } = self;
+        let (file, location) = joined.map_or((None, location), |(file, location)| (Some(file), location));
+        LocatedValue { file, location, column, value }
     }
 
     fn into_row_fault(self, location: InputLocation, cells: RowCells) -> RowFault {
@@ -82,8 +89,15 @@ pub(super) fn row_faults(
 pub(super) struct PickedFaults {
     /// For each row, the fault that is reported.
     rows: BTreeMap<usize, FoundFault>,
-    /// The values that stay as they are, because they are no phone numbers or addresses.
-    pub(super) not_normal: u64,
+    pub(super) not_normal: NotNormalCells,
+}
+
+/// The values that stay as they are, because they are no phone numbers or addresses.
+#[derive(Default)]
+pub(super) struct NotNormalCells {
+    pub(super) count: u64,
+    /// The first ones of each column, with their rows. What is expected of them is left open.
+    pub(super) first: Vec<(usize, FoundFault)>,
 }
 
 impl PickedFaults {

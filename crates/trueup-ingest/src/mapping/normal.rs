@@ -3,6 +3,7 @@
 use super::declaration::{NormalForm, ValueSource};
 use crate::error::MappingFault;
 use phonelib::PhoneNumber;
+use std::borrow::Cow;
 
 /// What values are brought to.
 #[derive(Clone, Debug)]
@@ -40,12 +41,26 @@ impl Normalizer {
     pub(super) fn normalized(&self, text: &str) -> Option<String> {
         match self {
             Self::Phone { region } => {
-                let number = PhoneNumber::parse_with_country(text, region)?;
+                let number = PhoneNumber::parse_with_country(&plain_separators(text), region)?;
                 Some(number.e164().to_owned())
             }
             Self::Email => email(text),
         }
     }
+}
+
+/// Returns a phone number with a hyphen for each kind of dash, and a blank for each that does not break. Programs for
+/// texts and spreadsheets write them, and the library does not know them.
+fn plain_separators(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
+    let plain = |char| match char {
+        '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
+        '\u{a0}' | '\u{2007}' | '\u{202f}' => ' ',
+        char => char,
+    };
+    Cow::Owned(text.chars().map(plain).collect())
 }
 
 /// Returns an address of mail in small letters; `None` if the text is none.

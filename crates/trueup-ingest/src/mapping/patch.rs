@@ -15,7 +15,7 @@ use hashbrown::HashMap;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use trueup_core::dataset::{ControlTotals, InputProtocol};
+use trueup_core::dataset::ControlTotals;
 use trueup_core::model::{
     ACCOUNT, CellFault, DATE, DATE_TIME, EVENT_ID, OPPORTUNITY_ID, RECORD_COLUMN, SchemaFault, TOTAL, TYPE,
     is_own_column,
@@ -211,7 +211,7 @@ impl RowMapper for PatchMapper {
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
         let mapped = RecordBatch::try_new_with_options(self.schema.clone(), columns, &options)?;
         let locations = rows.iter().map(|row| raw.decoded.locations.in_file(*row)).collect();
-        Ok(raw.finish(end, mapped, locations, faults, Box::<InputProtocol>::default()))
+        Ok(raw.finish(end, mapped, locations, faults, Box::default()))
     }
 }
 

@@ -9,7 +9,7 @@ use super::credit::FirstTouchCredit;
 use super::declaration::{
     Conditions, Constant, ConvertDeclaration, CurrencyKey, EventTableDeclaration, TableDeclaration, ValueSource,
 };
-use super::faults::{ColumnSite, PickedFaults, row_faults};
+use super::faults::{ColumnSite, NotNormalCells, PickedFaults, row_faults};
 use super::inputs::{OpenedInput, Reading};
 use super::money::{MoneyPlan, RowCurrencies};
 use super::rows::{RowPlan, find_input};
@@ -19,7 +19,8 @@ use super::values::NamedMaps;
 use crate::IngestError;
 use crate::amounts::RowAmounts;
 use crate::error::{ErrorKind, InputLocation, MappingFault, OfMapping};
-use crate::source::{DecodedBatch, RawRows, ReadLimits, RowMapper};
+use crate::report::NotNormalValue;
+use crate::source::{DecodedBatch, MappedOutcomes, RawRows, ReadLimits, RowMapper};
 use crate::table::Table;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
@@ -334,7 +335,11 @@ impl RowMapper for TableMapper {
             Some(money) => self.check_money(money, &view!(), (&columns, periods.as_deref()), &mut faults)?,
             None => Vec::new(),
         };
-        let not_normal = faults.not_normal;
+        let NotNormalCells { count: not_normal, mut first } = std::mem::take(&mut faults.not_normal);
+        first.sort_by_key(|(row, _)| *row);
+        first.truncate(NotNormalValue::MAX);
+        let location = |row: usize| raw.decoded.locations.in_file(picked.from[row] as usize);
+        let first_not_normal = first.into_iter().map(|(row, fault)| fault.into_value(location(row))).collect();
         if !faults.is_empty() {
             let sound: Vec<bool> = (0..picked.len()).map(|row| !faults.has(row)).collect();
             if let Some(periods) = &mut periods {
@@ -393,6 +398,7 @@ impl RowMapper for TableMapper {
         let mut outcomes = InputProtocol { joined, converted, not_normal, ..InputProtocol::default() };
         left_out.iter().for_each(|(_, cause, totals)| outcomes.leave_out(cause, *totals));
         let row_faults = row_faults.into_iter().map(|(_, fault)| fault).collect();
+        let outcomes = MappedOutcomes { protocol: outcomes, first_not_normal };
         Ok(raw.finish(end, mapped, locations, row_faults, Box::new(outcomes)))
     }
 }

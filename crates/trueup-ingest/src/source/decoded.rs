@@ -4,6 +4,7 @@ use crate::error::{FileFault, InputLocation, RowFault, shortened};
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 use hashbrown::HashSet;
+use std::path::PathBuf;
 use trueup_core::dataset::InputProtocol;
 
 /// Rows in the columns of their input, decoded but not yet checked against the rules of their table.
@@ -15,8 +16,25 @@ pub(crate) struct DecodedBatch {
     pub(crate) malformed: Vec<RowFault>,
     /// The reason why the rest of the file cannot be read, if there is one.
     pub(crate) fatal: Option<FileFault>,
-    /// What became of rows that are neither in the batch nor at fault.
-    pub(crate) outcomes: Box<InputProtocol>,
+    pub(crate) outcomes: Box<MappedOutcomes>,
+}
+
+/// What a mapping made of rows.
+#[derive(Default)]
+pub(crate) struct MappedOutcomes {
+    /// The rows that are neither in the batch nor at fault.
+    pub(crate) protocol: InputProtocol,
+    /// The first values that `normalize` leaves as they are, in file order.
+    pub(crate) first_not_normal: Vec<LocatedValue>,
+}
+
+/// A value of an input, or of an input that is joined to it.
+pub(crate) struct LocatedValue {
+    /// The joined file; `None` for a value of the input itself.
+    pub(crate) file: Option<PathBuf>,
+    pub(crate) location: InputLocation,
+    pub(crate) column: String,
+    pub(crate) value: String,
 }
 
 /// Decoded rows that become other rows, part by part.
@@ -36,7 +54,7 @@ impl RawRows {
         batch: RecordBatch,
         rows: Vec<InputLocation>,
         faults: Vec<RowFault>,
-        mut outcomes: Box<InputProtocol>,
+        mut outcomes: Box<MappedOutcomes>,
     ) -> DecodedBatch {
         let is_last = end >= self.decoded.batch.num_rows();
         let malformed = &mut self.decoded.malformed;
@@ -49,7 +67,7 @@ impl RawRows {
         self.done = end;
         let fatal = if is_last { self.decoded.fatal.take() } else { None };
         if is_last {
-            outcomes.add(*std::mem::take(&mut self.decoded.outcomes));
+            outcomes.protocol.add(std::mem::take(&mut self.decoded.outcomes).protocol);
         }
         DecodedBatch { batch, locations: RowLocations::Mapped(rows), malformed: all, fatal, outcomes }
     }

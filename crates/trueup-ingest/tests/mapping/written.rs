@@ -116,7 +116,26 @@ fn phone_numbers_and_addresses_have_one_spelling() {
         ["+16025552620", "+16025552620", "+16025552620", "Anonymous", "", "+442079460958"]
     );
     assert_eq!(column(&events, "mail"), ["ada@example.com", "ada@example.com", "nobody", "a@b", "", "x@y.co.uk"]);
-    assert_eq!(case.ingest().run().unwrap().events.not_normal, 3);
+    let summary = case.ingest().run().unwrap();
+    let kept = summary.not_normal.iter().map(|kept| (kept.location.line(), kept.column.as_str(), kept.value.as_str()));
+    let expected = [(Some(4), "m", "nobody"), (Some(5), "m", "a@b"), (Some(5), "p", "Anonymous")];
+    assert_eq!((summary.events.not_normal, kept.collect::<Vec<_>>()), (3, expected.to_vec()));
+    assert!(summary.not_normal.iter().all(|kept| kept.file == case.path("a.csv")));
+}
+
+#[test]
+fn phone_numbers_may_have_any_dashes_and_blanks_but_no_other_text() {
+    let columns = "phone = { column = \"p\", normalize = \"phone\", region = \"US\" }";
+    let dashes = ['\u{2010}', '\u{2011}', '\u{2012}', '\u{2013}', '\u{2014}', '\u{2015}', '\u{2212}'];
+    let numbers = dashes.into_iter().map(|dash| format!("(602)\u{a0}555{dash}2620"));
+    let numbers = numbers
+        .chain(["602\u{202f}555\u{2007}2620", "602-555-2620 (cell)", "602-555-2620 / 602-555-2621"].map(str::to_owned));
+    let rows: String = numbers.enumerate().map(|(id, number)| format!("{id},{number}\n")).collect();
+    let case = case(columns, &format!("id,p\n{rows}"));
+    let phones = column(&case.events(), "phone");
+    let (known, others) = phones.split_at(8);
+    assert_eq!(known, ["+16025552620"; 8]);
+    assert_eq!(others, ["602-555-2620 (cell)", "602-555-2620 / 602-555-2621"]);
 }
 
 #[test]

@@ -120,6 +120,7 @@ impl Ingestion {
         let manifest =
             version.publish(manifest, CommitOperation::Ingest, monitor).map_err(|error| rejects.take_back(error))?;
         summary.warnings.extend(reader.warnings);
+        summary.not_normal = reader.not_normal;
         summary.warnings.extend(mapped.warnings());
         summary.left_out = mapped.left_out();
         summary.rejected = reader.rejected;

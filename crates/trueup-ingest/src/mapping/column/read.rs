@@ -8,6 +8,7 @@ use crate::mapping::declaration::Unmapped;
 use crate::mapping::faults::{ColumnSite, PickedFaults};
 use crate::mapping::times::{ClockRule, days_of_timestamps, instants_of_clock_times, instants_of_timestamps};
 use crate::mapping::values::{Cleaning, ValueReader, read_truth, read_written_count};
+use crate::report::NotNormalValue;
 use arrow_array::builder::StringBuilder;
 use arrow_array::types::{ArrowPrimitiveType, Date32Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{ArrayRef, BooleanArray, DictionaryArray, Int32Array, PrimitiveArray, UInt32Array};
@@ -373,14 +374,21 @@ impl TextCells {
             Some((text, is_normal)) => Ok(Some((Arc::<str>::from(text), is_normal))),
             None => self.reader.read_nothing(),
         };
-        let mut made = StringBuilder::new();
+        let (mut made, mut first) = (StringBuilder::new(), 0);
         for row in 0..view.len() {
             let text = texts.get(row);
             let read = known.get(text.clone(), texts.form(row), read).unwrap_or_else(|reason: String| {
-                faults.add(row, site.fault(view, row, text.unwrap_or_default().into_owned(), reason));
+                faults.add(row, site.fault(view, row, text.clone().unwrap_or_default().into_owned(), reason));
                 None
             });
-            faults.not_normal += u64::from(matches!(&read, Some((_, false))));
+            if let Some((_, false)) = &read {
+                faults.not_normal.count += 1;
+                if first < NotNormalValue::MAX {
+                    let fault = site.fault(view, row, text.unwrap_or_default().into_owned(), String::new());
+                    faults.not_normal.first.push((row, fault));
+                    first += 1;
+                }
+            }
             made.append_option(read.map(|(text, _)| text));
         }
         Arc::new(made.finish())
