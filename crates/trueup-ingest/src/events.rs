@@ -32,6 +32,7 @@ mod merge;
 mod missing_total;
 mod new_keys;
 mod patched;
+mod reassigned;
 mod row_ranges;
 mod shared_ids;
 mod sort;
@@ -47,6 +48,7 @@ pub(crate) use budget::Budget;
 pub(crate) use forgotten::{Forgotten, ForgottenRows, forgotten_rows};
 pub(crate) use merge::{MergedLayout, merge};
 pub(crate) use patched::find_patched;
+pub(crate) use reassigned::Reassigned;
 pub(crate) use sources::InputEvents;
 pub(crate) use stored_files::{accounts_with_events, distinct_rows, files_with};
 pub(crate) use zone_changes::{ZoneChange, ZoneChanges};
@@ -69,6 +71,7 @@ use event_batch::EventBatch;
 use left_out::LeftOut;
 use missing_total::MissingTotal;
 use new_keys::NewKeys;
+use reassigned::CustomersOfRecords;
 use sort_and_write::SortedFiles;
 use sources::{may_have_source, without_records, without_source};
 use spill::EventBuffer;
@@ -128,6 +131,8 @@ pub(crate) struct WrittenEvents {
     pub(crate) carried: u64,
     /// The number of rows without an event id that are equal to another in every column.
     pub(crate) repeated: u64,
+    /// The replaced events that had another customer.
+    pub(crate) reassigned: Reassigned,
     /// The dimensions of the new files.
     pub(crate) dimensions: BTreeSet<String>,
     pub(crate) new: NewEvents,
@@ -145,8 +150,8 @@ impl WrittenEvents {
     /// Returns what an ingest has written that changes no events.
     fn unchanged(kept: Vec<DataFile>, protocol: TableProtocol) -> Self {
         let (superseded, files, dimensions) = (BTreeMap::new(), Vec::new(), BTreeSet::new());
-        let new = NewEvents::default();
-        Self { kept, superseded, files, protocol, carried: 0, repeated: 0, dimensions, new }
+        let (reassigned, new) = (Reassigned::default(), NewEvents::default());
+        Self { kept, superseded, files, protocol, carried: 0, repeated: 0, reassigned, dimensions, new }
     }
 }
 
@@ -184,6 +189,10 @@ pub(crate) fn ingest(
         }
         _ => None,
     };
+    let mut customers = match (stored, records) {
+        (StoredEvents::All(files), Some(records)) => CustomersOfRecords::new(records, files),
+        _ => None,
+    };
     let missing_total = MissingTotal::default();
     let normalizers = NormalizerFactory::new(accounts, clock_zone);
     let left_out = LeftOut::new(forgotten, records);
@@ -199,6 +208,7 @@ pub(crate) fn ingest(
         };
         reader.read(input, Table::Events, &make_rules, protocol, &mut |batch: EventBatch| {
             keys.iter_mut().for_each(|keys| keys.add(&batch));
+            customers.iter_mut().for_each(|customers| customers.add(&batch, &dictionaries));
             noted.add(&batch, &dictionaries);
             buffer.add(batch, version)
         })?;
@@ -221,9 +231,12 @@ pub(crate) fn ingest(
     if clock_zone == Some(ClockZone::Account) {
         new.accounts = buffer.new_accounts().into_iter().collect();
     }
-    let (mut carried, mut replaced) = (0, TotalsBySource::default());
-    let without_replaced = |batch: EventBatch, replaced: &mut TotalsBySource| match records {
-        Some(records) => without_records(batch, records, &dictionaries, replaced).doing("replace records"),
+    let (mut carried, mut replaced, mut reassigned) = (0, TotalsBySource::default(), Reassigned::default());
+    let mut without_replaced = |batch: EventBatch| match records {
+        Some(records) => {
+            let (records, changes) = ((records, customers.as_ref()), (&mut replaced, &mut reassigned));
+            without_records(batch, records, &dictionaries, changes).doing("replace records")
+        }
         None => Ok(batch),
     };
     let delivers_nothing = records.is_none_or(|records| records.count() == 0);
@@ -240,7 +253,7 @@ pub(crate) fn ingest(
                 let finder = TouchedFinder { files, superseded, dir, zone_changes, dictionaries, reader };
                 finder.pass_touched(&wanted, &mut |batch| {
                     carried += batch.len() as u64;
-                    buffer.add_stored(without_replaced(batch, &mut replaced)?, version)
+                    buffer.add_stored(without_replaced(batch)?, version)
                 })?
             }
             None => {
@@ -279,7 +292,7 @@ pub(crate) fn ingest(
                 }
                 None => batch,
             };
-            buffer.add_stored(without_replaced(batch, &mut replaced)?, version)
+            buffer.add_stored(without_replaced(batch)?, version)
         })?;
         buffer.check_dimensions(reader.limits.max_columns)?;
     }
@@ -289,13 +302,16 @@ pub(crate) fn ingest(
     let layout =
         FileLayout { group_rows, file_rows, group_bytes: budget.row_group(), open_bytes: budget.open_row_groups() };
     let dictionaries = dictionaries.finish();
-    let SortedFiles { files, superseded, repeated, shared } =
+    let SortedFiles { files, superseded, repeated, shared, reassigned: by_id } =
         sort_and_write::sort_and_write(events, &dictionaries, budget, layout, version, reader.monitor)?;
     replaced.merge(superseded);
+    reassigned.merge(by_id);
+    protocol.reassigned = reassigned.events;
     (protocol.replaced, protocol.replaced_others) = replaced.into_rows();
     let rules = (&normalizers, &left_out);
     shared_ids::reject(&shared, &dictionaries, inputs, rules, reader, &mut protocol.inputs)?;
-    Ok(WrittenEvents { kept, superseded: superseded_now, files, protocol, carried, repeated, dimensions, new })
+    let superseded = superseded_now;
+    Ok(WrittenEvents { kept, superseded, files, protocol, carried, repeated, reassigned, dimensions, new })
 }
 
 /// Returns the warning about events that may be counted twice.

@@ -7,12 +7,22 @@ use std::path::{Path, PathBuf};
 /// Bytes of memory that a record takes besides its text, and about those of an account or a source.
 const ENTRY_BYTES: usize = 64;
 
-/// The records that some files deliver, by account and source, each with the number of the last file that has it.
+/// About the bytes that the customer of a record takes, by which its stored events are compared.
+const CUSTOMER_BYTES: usize = 64;
+
+/// A record: its number, counted from 0, and that of the last file that has it.
+#[derive(Clone, Copy, Debug)]
+struct Delivery {
+    number: usize,
+    last_file: u32,
+}
+
+/// The records that some files deliver, by account and source.
 #[derive(Debug, Default)]
 pub(crate) struct DeliveredRecords {
     /// The files, in the order in which their records replace each other.
     files: Vec<PathBuf>,
-    accounts: HashMap<String, HashMap<String, HashMap<String, u32>>>,
+    accounts: HashMap<String, HashMap<String, HashMap<String, Delivery>>>,
     count: usize,
     bytes: usize,
 }
@@ -33,12 +43,12 @@ impl DeliveredRecords {
             self.bytes += ENTRY_BYTES + source.len();
             HashMap::new()
         });
-        let last = records.entry_ref(record).or_insert_with(|| {
-            self.bytes += ENTRY_BYTES + record.len();
+        let delivery = records.entry_ref(record).or_insert_with(|| {
+            self.bytes += ENTRY_BYTES + CUSTOMER_BYTES + record.len();
             self.count += 1;
-            file
+            Delivery { number: self.count - 1, last_file: file }
         });
-        *last = file.max(*last);
+        delivery.last_file = file.max(delivery.last_file);
     }
 
     /// Returns the bytes of memory that they take, approximately.
@@ -59,6 +69,15 @@ impl DeliveredRecords {
 
     /// Returns the number of the last file that delivers a record; `None` if none does.
     pub(crate) fn last_file(&self, account: &str, source: &str, record: &str) -> Option<u32> {
+        self.delivery(account, source, record).map(|delivery| delivery.last_file)
+    }
+
+    /// Returns the number of a record, counted from 0; `None` if no file delivers it.
+    pub(crate) fn number(&self, account: &str, source: &str, record: &str) -> Option<usize> {
+        self.delivery(account, source, record).map(|delivery| delivery.number)
+    }
+
+    fn delivery(&self, account: &str, source: &str, record: &str) -> Option<Delivery> {
         self.accounts.get(account)?.get(source)?.get(record).copied()
     }
 

@@ -61,7 +61,8 @@ fn stored(table: &TableProtocol) -> Vec<Outcome> {
     };
     let replaced =
         table.replaced.iter().map(|row| Outcome { outcome: "replaced", by: replaced(row), totals: row.totals });
-    let others = [("replaced", table.replaced_others), ("removed", table.removed)];
+    let reassigned = ControlTotals::of_rows(table.reassigned);
+    let others = [("replaced", table.replaced_others), ("reassigned", reassigned), ("removed", table.removed)];
     let others = others.into_iter().filter(|(_, totals)| totals.rows > 0);
     replaced.chain(others.map(|(outcome, totals)| Outcome { outcome, by: String::new(), totals })).collect()
 }

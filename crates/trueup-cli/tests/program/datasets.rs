@@ -62,8 +62,10 @@ fn the_files_of_the_next_month_need_no_mapping() {
     assert!(refused.contains("its inputs are `jobs-*.csv`") && refused.contains("`--no-mapping`"), "{refused}");
     workspace.run(&["ingest", "events.csv", "--into", "ds", "--no-mapping"]).succeeded();
     workspace.write("patch.csv", "account,eventId,opportunityId\nacme,8-booked,cat\n");
-    let patched = workspace.run(&["ingest", "patch.csv", "--patch", "--into", "ds"]).succeeded();
-    assert!(patched.contains("events   1 taken, 1 replaced\n"), "{patched}");
+    let patched = workspace.run(&["ingest", "patch.csv", "--patch", "--into", "ds"]);
+    assert!(patched.stdout.contains("events   1 taken, 1 replaced\n"), "{patched:?}");
+    let moved = "warning: 1 stored event was replaced by one of another customer: `bob` of `acme` became `cat`. ";
+    assert!(patched.stderr.starts_with(moved), "{patched:?}");
     let without = Workspace::with_dataset().run(&["inspect", "ds", "--mapping"]).failed(1);
     assert!(without.contains("`ds` has no mapping"), "{without}");
 }

@@ -220,6 +220,9 @@ pub struct TableProtocol {
     /// The rows that were replaced, if they have more sources and channels than can be listed.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub replaced_others: ControlTotals,
+    /// Of the replaced rows, the stored events whose event id, or whose record, has another customer now.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub reassigned: u64,
     /// The stored rows that were removed with their source.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub removed: ControlTotals,
@@ -302,6 +305,7 @@ impl<'a> Serialize for ProtocolReport<'a> {
             inputs: Vec<Input<'a>>,
             replaced: &'a [ReplacedRows],
             replaced_others: ControlTotals,
+            reassigned: u64,
             removed: ControlTotals,
         }
         #[derive(Serialize)]
@@ -329,9 +333,9 @@ impl<'a> Serialize for ProtocolReport<'a> {
             not_normal: input.not_normal,
         };
         let table = |(name, table): (&'a String, &'a TableProtocol)| {
-            let TableProtocol { inputs, replaced, replaced_others, removed } = table;
-            let inputs = inputs.iter().map(input).collect();
-            (name.as_str(), Table { inputs, replaced, replaced_others: *replaced_others, removed: *removed })
+            let TableProtocol { inputs, replaced, replaced_others, reassigned, removed } = table;
+            let (inputs, replaced_others, removed) = (inputs.iter().map(input).collect(), *replaced_others, *removed);
+            (name.as_str(), Table { inputs, replaced, replaced_others, reassigned: *reassigned, removed })
         };
         let tables = self.protocol.iter().map(table).collect();
         Report { version: self.version, tables }.serialize(serializer)

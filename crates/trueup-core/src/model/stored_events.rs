@@ -56,7 +56,7 @@ impl EventKeys<'_> {
     ///
     /// `is_new` says whether a row arrives now; among the rows of an id, new rows follow all others. New rows that
     /// share an id but differ in stage or customer are several events: none of them stays, and none replaces another
-    /// row.
+    /// row. A row that is not new may be replaced by one of another customer, which the result says.
     ///
     /// # Errors
     /// Returns an error if there are more rows than `u32` can number.
@@ -74,6 +74,8 @@ impl EventKeys<'_> {
     /// assert_eq!((stored.kept, stored.shared), (vec![false, true, true], vec![]));
     /// let new = keys.latest(|_| true)?.ok_or("nothing is left out")?;
     /// assert_eq!((new.kept, new.shared), (vec![false, false, true], vec![0, 1]));
+    /// let later = keys.latest(|row| row == 1)?.ok_or("nothing is replaced")?;
+    /// assert_eq!((later.kept, later.reassigned), (vec![false, true, true], vec![(0, 1)]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn latest(&self, is_new: impl Fn(usize) -> bool) -> Result<Option<LatestRows>, ArrowError> {
@@ -81,7 +83,11 @@ impl EventKeys<'_> {
         let is_same = |one: usize, other: usize| {
             stages.get(one) == stages.get(other) && opportunity_ids[one] == opportunity_ids[other]
         };
-        latest(&self.accounts, &self.event_ids, is_new, is_same)
+        let mut found = latest(&self.accounts, &self.event_ids, is_new, is_same)?;
+        if let Some(LatestRows { reassigned, .. }) = &mut found {
+            reassigned.retain(|(old, new)| opportunity_ids[*old as usize] != opportunity_ids[*new as usize]);
+        }
+        Ok(found)
     }
 }
 
@@ -92,10 +98,12 @@ pub struct LatestRows {
     pub kept: Vec<bool>,
     /// The new rows that share an id with another new row of another stage or customer, in order.
     pub shared: Vec<u32>,
+    /// The rows that are not new and that a new row of another customer replaces, each with that row.
+    pub reassigned: Vec<(u32, u32)>,
 }
 
 /// Returns which rows stay, as [`EventKeys::latest`] does, for any type of account key. `is_same` says whether two rows
-/// with one id have the same stage and customer.
+/// with one id have the same stage and customer. A row counts as reassigned if either differs.
 fn latest<A: Copy + Eq + std::hash::Hash>(
     accounts: &[A],
     ids: &[&str],
@@ -123,11 +131,17 @@ fn latest<A: Copy + Eq + std::hash::Hash>(
     }
     let mut last_row = groups.first_row;
     let mut shared_groups: HashSet<u32> = HashSet::new();
+    let mut reassigned: Vec<(u32, u32)> = Vec::new();
     for (row, group) in (0_u32..).zip(&groups.of_row) {
-        let last = std::mem::replace(&mut last_row[*group as usize], row) as usize;
+        let last = std::mem::replace(&mut last_row[*group as usize], row);
+        if last == row || is_same(last as usize, row as usize) {
+            continue;
+        }
         // Of several rows, some two that follow each other differ if any two do.
-        if last != row as usize && is_new(last) && !is_same(last, row as usize) {
+        if is_new(last as usize) {
             shared_groups.insert(*group);
+        } else if is_new(row as usize) {
+            reassigned.push((last, row));
         }
     }
     let mut kept = vec![false; ids.len()];
@@ -147,7 +161,9 @@ fn latest<A: Copy + Eq + std::hash::Hash>(
     for row in &shared {
         kept[*row as usize] = false;
     }
-    Ok(Some(LatestRows { kept, shared }))
+    // New rows that share an id replace no row.
+    reassigned.retain(|(old, _)| !kept[*old as usize]);
+    Ok(Some(LatestRows { kept, shared, reassigned }))
 }
 
 /// Rows grouped by key. Groups are numbered from 0 in the order of their first rows.

@@ -5,6 +5,7 @@ pub(super) mod oversize;
 
 use super::dictionaries::EventDictionaries;
 use super::event_batch::{DimensionColumn, EventBatch};
+use super::reassigned::Reassigned;
 use super::row_ranges::NewRows;
 use super::shared_ids::SharedRows;
 use crate::amounts::TotalsBySource;
@@ -31,9 +32,18 @@ pub(super) struct SortedCustomers {
     pub(super) superseded: TotalsBySource,
     /// The rows that are left out because they share an event id.
     pub(super) shared: SharedRows,
+    /// The superseded rows that had another customer.
+    pub(super) reassigned: Reassigned,
 }
 
 impl SortedCustomers {
+    /// Returns customers of whose rows none was left out.
+    pub(super) fn new(rows: EventBatch, order: Vec<u32>, customers: Vec<u32>) -> Self {
+        let (superseded, shared, reassigned) =
+            (TotalsBySource::default(), SharedRows::default(), Reassigned::default());
+        Self { rows, order, customers, superseded, shared, reassigned }
+    }
+
     /// Returns the number of rows without an event id that are equal to an earlier row of the customer in every field.
     pub(super) fn repeated(&self, dictionaries: &EventDictionaries) -> u64 {
         let Self { rows, order, customers, .. } = self;
@@ -81,18 +91,26 @@ pub(super) fn sort(
     dictionaries: &EventDictionaries,
 ) -> Result<SortedCustomers, ArrowError> {
     let keys = keys(&rows, dictionaries);
-    if has_ids && let Some(LatestRows { kept, shared: shared_rows }) = keys.latest(|row| new.has(row))? {
+    if has_ids
+        && let Some(LatestRows { kept, shared: shared_rows, reassigned: changes }) = keys.latest(|row| new.has(row))?
+    {
+        let mut reassigned = Reassigned::default();
+        for (old, new) in changes {
+            let customer = |row: u32| rows.opportunity_ids.value(row as usize);
+            let account = dictionaries.account(rows.accounts.value(old as usize));
+            reassigned.add(account, customer(old), customer(new));
+        }
         let shared = SharedRows::of_batch(&rows, &shared_rows);
         let mut is_left_out: Vec<bool> = kept.iter().map(|kept| !kept).collect();
         shared_rows.iter().for_each(|row| is_left_out[*row as usize] = false);
         let superseded = totals_by_source(&rows, &is_left_out, dictionaries);
         let latest = rows.filter(BooleanArray::from(kept))?;
         drop(rows);
-        return Ok(SortedCustomers { superseded, shared, ..sort_latest(latest, dictionaries)? });
+        return Ok(SortedCustomers { superseded, shared, reassigned, ..sort_latest(latest, dictionaries)? });
     }
     let EventOrder { rows: order, customers } = order(&rows, &keys, dictionaries)?;
     drop(keys);
-    Ok(SortedCustomers { rows, order, customers, superseded: TotalsBySource::default(), shared: SharedRows::default() })
+    Ok(SortedCustomers::new(rows, order, customers))
 }
 
 /// Returns the totals of some rows of a batch, by source.
@@ -116,7 +134,7 @@ pub(super) fn totals_by_source(
 /// Sorts rows from which the superseded rows have been left out.
 fn sort_latest(rows: EventBatch, dictionaries: &EventDictionaries) -> Result<SortedCustomers, ArrowError> {
     let EventOrder { rows: order, customers } = order(&rows, &keys(&rows, dictionaries), dictionaries)?;
-    Ok(SortedCustomers { rows, order, customers, superseded: TotalsBySource::default(), shared: SharedRows::default() })
+    Ok(SortedCustomers::new(rows, order, customers))
 }
 
 /// Orders rows by their keys. Rows with equal keys are ordered by total and then by their dimensions, so that the order

@@ -3,6 +3,7 @@
 use super::budget::Budget;
 use super::dictionaries::EventDictionaries;
 use super::event_batch::EventBatch;
+use super::reassigned::Reassigned;
 use super::row_ranges::{AccountSlice, BatchSet, NewRows, ranges_by_account};
 use super::shared_ids::SharedRows;
 use super::sort::{SortedCustomers, oversize, sort};
@@ -32,6 +33,8 @@ pub(super) struct SortedFiles {
     pub(super) repeated: u64,
     /// The rows that are left out because they share an event id.
     pub(super) shared: SharedRows,
+    /// The superseded rows that had another customer.
+    pub(super) reassigned: Reassigned,
 }
 
 /// Sorts all events and writes their files.
@@ -57,6 +60,7 @@ pub(super) fn sort_and_write(
         superseded: TotalsBySource::default(),
         repeated: 0,
         shared: SharedRows::default(),
+        reassigned: Reassigned::default(),
     };
     let Some(spill) = spill else {
         pass.add_buffered(&batches, stored, &slices)?;
@@ -79,6 +83,7 @@ struct SortAndWrite<'a> {
     superseded: TotalsBySource,
     repeated: u64,
     shared: SharedRows,
+    reassigned: Reassigned,
 }
 
 impl SortAndWrite<'_> {
@@ -142,11 +147,12 @@ impl SortAndWrite<'_> {
         self.monitor.add(slice.size.rows, 0);
         let Self { writer, dictionaries, budget, repeated, .. } = self;
         writer.write(self.sorted.drain(..))?;
-        let (superseded, shared) = oversize::sort(spill, slice, *budget, dictionaries, &mut |sorted| {
+        let (superseded, shared, reassigned) = oversize::sort(spill, slice, *budget, dictionaries, &mut |sorted| {
             *repeated += sorted.repeated(dictionaries);
             writer.write([sorted])
         })?;
         self.superseded.merge(superseded);
+        self.reassigned.merge(reassigned);
         self.shared.add(shared)
     }
 
@@ -185,6 +191,7 @@ impl SortAndWrite<'_> {
         for sorted in &mut sorted {
             self.shared.add(std::mem::take(&mut sorted.shared))?;
             self.superseded.merge(std::mem::take(&mut sorted.superseded));
+            self.reassigned.merge(std::mem::take(&mut sorted.reassigned));
         }
         self.sorted = sorted;
         self.repeated += repeated.iter().sum::<u64>();
@@ -193,8 +200,8 @@ impl SortAndWrite<'_> {
 
     /// Writes the rest.
     fn finish(mut self) -> Result<SortedFiles, IngestError> {
-        self.writer.write(self.sorted)?;
-        let (files, shared) = (self.writer.finish()?, self.shared);
-        Ok(SortedFiles { files, superseded: self.superseded, repeated: self.repeated, shared })
+        self.writer.write(std::mem::take(&mut self.sorted))?;
+        let Self { writer, superseded, repeated, shared, reassigned, .. } = self;
+        Ok(SortedFiles { files: writer.finish()?, superseded, repeated, shared, reassigned })
     }
 }

@@ -3,6 +3,7 @@
 
 use super::dictionaries::{DictionaryBuilder, DictionaryBuilders, lock};
 use super::event_batch::{DimensionColumn, EventBatch};
+use super::reassigned::{CustomersOfRecords, Reassigned};
 use crate::amounts::TotalsBySource;
 use crate::read::CheckedRows as _;
 use crate::records::DeliveredRecords;
@@ -100,27 +101,41 @@ pub(super) fn without_source(
     Ok(left)
 }
 
-/// Returns the rows that are not of delivered records. Adds the others to `replaced`.
-pub(super) fn without_records(
-    batch: EventBatch,
-    records: &DeliveredRecords,
+/// Passes on each row that is of a record, with its account, source and record.
+pub(super) fn each_record(
+    batch: &EventBatch,
     dictionaries: &DictionaryBuilders,
-    replaced: &mut TotalsBySource,
-) -> Result<EventBatch, ArrowError> {
-    let Some(of_rows) = batch.dimension(RECORD_COLUMN) else { return Ok(batch) };
+    take: &mut dyn FnMut(usize, [&str; 3]),
+) {
+    let Some(of_rows) = batch.dimension(RECORD_COLUMN) else { return };
     let sources = batch.dimension(SOURCE);
     let texts = [ACCOUNT, RECORD_COLUMN, SOURCE].map(|name| dictionaries.of(name));
     let [accounts, record_texts, source_texts] = texts.each_ref().map(|texts| lock(texts));
-    let mut kept = vec![true; batch.len()];
-    for (row, kept) in kept.iter_mut().enumerate().filter(|(row, _)| of_rows.code(*row) != Some(0)) {
+    for row in (0..batch.len()).filter(|row| of_rows.code(*row) != Some(0)) {
         let source = sources.map_or("", |column| text_of(column, &source_texts, row));
-        let account = accounts.text(batch.accounts.value(row));
-        if records.last_file(account, source, text_of(of_rows, &record_texts, row)).is_some() {
-            *kept = false;
+        take(row, [accounts.text(batch.accounts.value(row)), source, text_of(of_rows, &record_texts, row)]);
+    }
+}
+
+/// Returns the rows that are not of delivered records. Adds the others to `replaced`, and to `reassigned` if the record
+/// has other customers now.
+pub(super) fn without_records(
+    batch: EventBatch,
+    (records, customers): (&DeliveredRecords, Option<&CustomersOfRecords<'_>>),
+    dictionaries: &DictionaryBuilders,
+    (replaced, reassigned): (&mut TotalsBySource, &mut Reassigned),
+) -> Result<EventBatch, ArrowError> {
+    let mut kept = vec![true; batch.len()];
+    each_record(&batch, dictionaries, &mut |row, [account, source, record]| {
+        if records.last_file(account, source, record).is_some() {
+            kept[row] = false;
             let total = if batch.totals.is_valid(row) { batch.totals.value(row) } else { 0 };
             replaced.add(source, "", ControlTotals { total: total.into(), ..ControlTotals::of_rows(1) });
+            let customer = batch.opportunity_ids.value(row);
+            if let Some(new) = customers.and_then(|known| known.instead_of(customer, [account, source, record])) {
+                reassigned.add(account, customer, new);
+            }
         }
-    }
-    drop((accounts, record_texts, source_texts));
+    });
     if kept.contains(&false) { batch.filter(kept.into()) } else { Ok(batch) }
 }

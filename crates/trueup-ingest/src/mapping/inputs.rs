@@ -108,18 +108,23 @@ pub(super) fn open(
     reading: Reading<'_>,
     files: &[Input],
 ) -> Result<BTreeMap<String, OpenedInput>, IngestError> {
-    let mut owners = vec![None; files.len()];
+    // The inputs of each file: one, unless each of several reads another sheet.
+    let mut owners: Vec<Vec<(&String, Option<&String>)>> = vec![Vec::new(); files.len()];
     for (name, input) in &declaration.input {
-        for (file, owner) in files.iter().zip(&mut owners) {
-            if !is_named(&input.file, &file.shown) {
-                continue;
+        for (file, owners) in files.iter().zip(&mut owners).filter(|(file, _)| is_named(&input.file, &file.shown)) {
+            let sheet = input.sheet.as_ref();
+            let is_same = |(_, other): &&(&String, Option<&String>)| sheet.is_none() || other.is_none_or(|it| Some(it) == sheet);
+            if let Some((other, _)) = owners.iter().find(is_same) {
+                let reason = format!(
+                    "the inputs `{other}` and `{name}` both name this file; only inputs that have the key `sheet`, each another one, \
+                     can share a workbook"
+                );
+                return Err(refused(&file.shown, reason));
             }
-            if let Some(other) = owner.replace(name) {
-                return Err(refused(&file.shown, format!("the inputs `{other}` and `{name}` both name this file")));
-            }
+            owners.push((name, sheet));
         }
     }
-    if let Some((file, _)) = files.iter().zip(&owners).find(|(_, owner)| owner.is_none()) {
+    if let Some((file, _)) = files.iter().zip(&owners).find(|(_, owners)| owners.is_empty()) {
         let reason = if reading.is_stored {
             let inputs: Vec<String> = declaration.input.values().map(|input| format!("`{}`", input.file)).collect();
             format!(
@@ -135,7 +140,8 @@ pub(super) fn open(
     let mentioned = reading.mentioned;
     let mut opened = BTreeMap::new();
     for (name, input) in &declaration.input {
-        let own = files.iter().zip(&owners).filter(|(_, owner)| **owner == Some(name)).map(|(file, _)| file);
+        let is_own = |owners: &[(&String, _)]| owners.iter().any(|(owner, _)| *owner == name);
+        let own = files.iter().zip(&owners).filter(|(_, owners)| is_own(owners)).map(|(file, _)| file);
         let found = open_input(name, input, own, (mentioned, &declaration.map), reading)?;
         opened.insert(name.clone(), found);
     }

@@ -3,6 +3,7 @@
 use super::StagePlan;
 use crate::IngestError;
 use crate::error::{ErrorContext, StageFault};
+use crate::events::Reassigned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use trueup_core::dataset::TableProtocol;
@@ -29,6 +30,8 @@ pub struct Staged {
     pub(crate) carried: u64,
     /// The rows without an event id that are equal to another in every column.
     pub(crate) repeated: u64,
+    /// The replaced events that had another customer.
+    pub(crate) reassigned: Reassigned,
     /// The stored events that got another day, because the time zone of their account changes.
     pub(crate) moved: u64,
     /// The dimensions of the files.

@@ -46,6 +46,38 @@ fn equal_events_give_a_warning_wherever_their_day_comes_from() {
     }
 }
 
+/// The lead moves to another customer, and the rest of the history does not.
+#[test]
+fn events_that_move_to_another_customer_are_counted_and_named() {
+    let header = "account,opportunityId,type,date,eventId";
+    // With little memory, the rows are divided on disk.
+    for memory in [1 << 30, 1] {
+        let case = Case::new();
+        let rows = |customer: &str| -> String {
+            (10..60).map(|id| format!("a,{customer}{id},lead-originated,2025-01-01,l{id}\n")).collect()
+        };
+        let others = "a,mail10,closed,2025-01-03,c1\na,3,booked,2025-01-01,e3\nb,mail10,sold,2025-01-01,l10\n";
+        let first = case.events("1.csv", &format!("{header}\n{}{others}", rows("mail")));
+        assert_eq!((first.warnings, first.protocol["events"].reassigned), (vec![], 0));
+        // The same customer with another stage is no change.
+        let later = case.file("2.csv", format!("{header}\n{}a,3,sold,2025-01-02,e3\n", rows("phone")));
+        let summary = case.ingest().events(later).memory(memory).run().unwrap();
+        assert_eq!(
+            summary.warnings,
+            [
+                "50 stored events were replaced by events of other customers: `mail10` of `a` became `phone10`, `mail11` of `a` became \
+                 `phone11`, `mail12` of `a` became `phone12`, and others. Events that this ingest does not replace stay with the \
+                 earlier customer, so that one person may count as two; to move them, ingest the files that have them again, or \
+                 patch their `opportunityId`"
+            ]
+        );
+        let protocol = &summary.protocol["events"];
+        assert_eq!((protocol.reassigned, protocol.all_replaced().rows), (50, 51), "memory {memory}");
+        let again = case.events("3.csv", &format!("{header}\n{}", rows("phone")));
+        assert_eq!((again.warnings, again.protocol["events"].reassigned), (vec![], 0));
+    }
+}
+
 #[test]
 fn amounts_in_another_column_than_total_give_a_warning() {
     let case = Case::new();

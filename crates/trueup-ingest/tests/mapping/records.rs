@@ -61,6 +61,10 @@ fn a_later_delivery_of_a_record_removes_what_it_has_no_more() {
         (second.events.taken, second.events.replaced, replaced(&second)),
         (2, 4, vec![("jobs".to_owned(), 4, 500)])
     );
+    // Jobs 7 and 9 have not moved: the one has its customer, and the other no events.
+    assert_eq!(second.protocol["events"].reassigned, 1);
+    let [warning] = second.warnings.as_slice() else { panic!("{:?}", second.warnings) };
+    assert!(warning.starts_with("1 stored event was replaced by one of another customer: `y` of `a` became `w`."));
     let left = ["a w booked 2025-02-03 0 Int(1)", "a x canceled 2025-02-01 0 Int(1)", "b x booked 2025-01-02 0 Int(1)"];
     let found = events(&case);
     assert_eq!(found.iter().map(|row| row.replace("Count", "Int")).collect::<Vec<_>>(), left);

@@ -240,6 +240,7 @@ impl Ingestion {
             }
             summary.set(Table::Events, written.protocol);
             reader.warnings.extend(repeated_warning(written.repeated));
+            reader.warnings.extend(written.reassigned.warning());
             version.supersede(written.superseded);
             manifest.events = written.kept;
             manifest.events.extend(written.files);

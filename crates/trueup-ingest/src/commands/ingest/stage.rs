@@ -132,6 +132,7 @@ impl Ingestion {
             protocol: written.protocol,
             carried: written.carried,
             repeated: written.repeated,
+            reassigned: written.reassigned,
             moved: zone_changes.moved(),
             dimensions: written.dimensions,
             warnings: reader.warnings,

@@ -6,7 +6,7 @@ use super::{Ingest, Ingestion, Run};
 use crate::amounts::TotalsBySource;
 use crate::batch::BatchPlan;
 use crate::error::{ErrorKind, StageFault};
-use crate::events::{ZoneChange, ZoneChanges, files_with, repeated_warning};
+use crate::events::{Reassigned, ZoneChange, ZoneChanges, files_with, repeated_warning};
 use crate::input::MappedInputs;
 use crate::live_rows::count_left;
 use crate::monitor::Monitor;
@@ -219,6 +219,7 @@ impl StagedIngest {
         let published = version.publish(manifest, CommitOperation::Ingest, &monitor);
         let manifest = published.map_err(|error| monitor.explain(error))?;
         zone_changes.add_moved(staged.iter().map(|part| part.moved).sum());
+        summary.warnings.extend(zone_changes.warning());
         let mut warnings = BTreeSet::new();
         for warning in staged.iter().flat_map(|part| &part.warnings) {
             if warnings.insert(warning) {
@@ -226,7 +227,9 @@ impl StagedIngest {
             }
         }
         summary.warnings.extend(repeated_warning(staged.iter().map(|part| part.repeated).sum()));
-        summary.warnings.extend(zone_changes.warning());
+        let mut reassigned = Reassigned::default();
+        staged.into_iter().for_each(|part| reassigned.merge(part.reassigned));
+        summary.warnings.extend(reassigned.warning());
         (summary.version, summary.changed) = (manifest.version, true);
         Ok(summary)
     }
@@ -238,13 +241,15 @@ fn protocol_of_parts(staged: &[Staged]) -> TableProtocol {
     let input = if staged.len() == 1 { "1 part".to_owned() } else { format!("{} parts", staged.len()) };
     let mut all = InputProtocol { input, ..InputProtocol::default() };
     let mut replaced = TotalsBySource::default();
-    for TableProtocol { inputs, replaced: of_part, replaced_others, .. } in staged.iter().map(|part| &part.protocol) {
+    for part in staged.iter().map(|part| &part.protocol) {
+        let TableProtocol { inputs, replaced: of_part, replaced_others, .. } = part;
         inputs.iter().for_each(|input| all.add(input.clone()));
         of_part.iter().for_each(|it| replaced.add(&it.source, &it.channel, it.totals));
         replaced.add_unlisted(*replaced_others);
     }
     let (replaced, replaced_others) = replaced.into_rows();
-    TableProtocol { inputs: vec![all], replaced, replaced_others, ..TableProtocol::default() }
+    let reassigned = staged.iter().map(|part| part.protocol.reassigned).sum();
+    TableProtocol { inputs: vec![all], replaced, replaced_others, reassigned, ..TableProtocol::default() }
 }
 
 /// Refuses more than `limit` dimensions of all parts together.

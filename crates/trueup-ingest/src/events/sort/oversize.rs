@@ -20,6 +20,7 @@ use crate::error::ErrorContext;
 use crate::events::budget::{Budget, MAX_TEXT_COLUMN_BYTES};
 use crate::events::dictionaries::{EventDictionaries, lock};
 use crate::events::event_batch::EventBatch;
+use crate::events::reassigned::Reassigned;
 use crate::events::row_ranges::{AccountSlice, BatchSet};
 use crate::events::shared_ids::SharedRows;
 use crate::events::spill::AccountSpill;
@@ -48,17 +49,19 @@ const FEW_ROWS: usize = 32;
 const MAX_BATCH_ROWS: usize = 8_192;
 
 /// Sorts the rows of a slice and passes the customers on in the order of the dataset. Returns the superseded rows by
-/// source, and the rows that are left out because they share an event id.
+/// source, the rows that are left out because they share an event id, and the superseded rows that had another
+/// customer.
 pub(in crate::events) fn sort(
     spill: &AccountSpill,
     slice: &AccountSlice,
     budget: Budget,
     dictionaries: &EventDictionaries,
     take: &mut dyn FnMut(SortedCustomers) -> Result<(), IngestError>,
-) -> Result<(TotalsBySource, SharedRows), IngestError> {
+) -> Result<(TotalsBySource, SharedRows, Reassigned), IngestError> {
     let scratch = &spill.scratch.below("oversize")?;
     let (partitions, histories) = Partitions::new(spill, slice, dictionaries, budget, scratch)?;
-    let (superseded, shared) = SupersededRows::find(&partitions.ids, partitions.first_new, scratch)?;
+    let found = SupersededRows::find(&partitions.ids, partitions.first_new, scratch, dictionaries)?;
+    let (superseded, shared, reassigned) = found;
     histories.check(&partitions.customers, &superseded, dictionaries, budget)?;
     let memory = budget.memory;
     let runs = partitions.customers.iter().map(|rows| rows.bytes.div_ceil(max_run_bytes(memory)).max(1)).sum();
@@ -67,7 +70,7 @@ pub(in crate::events) fn sort(
     let runs = sorter.sort(&partitions.customers)?;
     let replaced = sorter.replaced.into_inner().unwrap_or_else(PoisonError::into_inner);
     merge::merge(&runs, dictionaries, budget, take)?;
-    Ok((replaced, shared))
+    Ok((replaced, shared, reassigned))
 }
 
 /// Sorted customers on disk. A batch holds only whole customers, or is a preview.

@@ -2,13 +2,11 @@
 
 use super::SortedRun;
 use crate::IngestError;
-use crate::amounts::TotalsBySource;
 use crate::error::ErrorContext;
 use crate::events::budget::Budget;
 use crate::events::dictionaries::EventDictionaries;
 use crate::events::event_batch::EventBatch;
 use crate::events::row_ranges::{BatchSet, RowRange};
-use crate::events::shared_ids::SharedRows;
 use crate::events::sort::SortedCustomers;
 use arrow_array::RecordBatch;
 use std::cmp::Reverse;
@@ -169,7 +167,6 @@ impl MergedCustomers {
         let Self { batches, ranges, mut customers, rows: end, .. } = std::mem::take(self);
         customers.push(end);
         let rows = BatchSet::new(&batches).rows(&ranges).doing("merge sorted events")?;
-        let (order, shared) = ((0..end).collect(), SharedRows::default());
-        Ok(SortedCustomers { rows, order, customers, superseded: TotalsBySource::default(), shared })
+        Ok(SortedCustomers::new(rows, (0..end).collect(), customers))
     }
 }

@@ -46,9 +46,9 @@ pub(super) const EVENT_HASH: &str = "trueup.event";
 pub(super) struct Partitions {
     /// The partitions of rows. All rows of a customer are in the same one.
     pub(super) customers: Vec<SpillFile>,
-    /// The partitions of event ids: for each row with an id, its account, the id, where the row is in `customers`
-    /// ([`PARTITION`]) and in the order of arrival ([`SEQUENCE`]), and its [`EVENT_HASH`]. All rows with the same id
-    /// are in the same partition.
+    /// The partitions of event ids: for each row with an id, its account, the id, its customer, where the row is in
+    /// `customers` ([`PARTITION`]) and in the order of arrival ([`SEQUENCE`]), and its [`EVENT_HASH`]. All rows with
+    /// the same id are in the same partition.
     pub(super) ids: Vec<SpillFile>,
     /// The position of the first row that the dataset did not have.
     pub(super) first_new: u64,
@@ -154,6 +154,7 @@ impl SequencedBatch {
         let ids = RecordBatch::try_from_iter([
             (ACCOUNT, Arc::new(accounts.clone()) as ArrayRef),
             (EVENT_ID, Arc::new(event_ids.clone()) as ArrayRef),
+            (OPPORTUNITY_ID, Arc::new(opportunity_ids.clone()) as ArrayRef),
             (PARTITION, Arc::new(UInt32Array::from(partitions)) as ArrayRef),
             (SEQUENCE, Arc::new(self.sequence.clone()) as ArrayRef),
             (

@@ -3,8 +3,9 @@
 use super::partitions::{EVENT_HASH, PARTITION, SEQUENCE};
 use crate::IngestError;
 use crate::error::ErrorContext;
-use crate::events::dictionaries::lock;
+use crate::events::dictionaries::{EventDictionaries, lock};
 use crate::events::event_batch::{primitive_column, text_column};
+use crate::events::reassigned::Reassigned;
 use crate::events::shared_ids::SharedRows;
 use crate::spill_file::SpillFile;
 use crate::version::Scratch;
@@ -16,7 +17,7 @@ use rayon::prelude::*;
 use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
-use trueup_core::model::{ACCOUNT, EVENT_ID};
+use trueup_core::model::{ACCOUNT, EVENT_ID, OPPORTUNITY_ID};
 
 /// Superseded rows that are held before they are written.
 const MAX_HELD: usize = 1 << 16;
@@ -31,13 +32,16 @@ pub(super) struct SupersededRows<'a> {
 
 impl<'a> SupersededRows<'a> {
     /// Finds all rows but the last among those with the same account and event id. Among rows from the position
-    /// `first_new` on, finds the ones that share an id but differ in stage or customer; none of these stays.
+    /// `first_new` on, finds the ones that share an id but differ in stage or customer; none of these stays. Also finds
+    /// the other rows whose customer changes.
     pub(super) fn find(
         ids: &[SpillFile],
         first_new: u64,
         scratch: &'a Scratch,
-    ) -> Result<(Self, SharedRows), IngestError> {
-        let all = Mutex::new((Self { scratch, restored: HashSet::new() }, SharedRows::default()));
+        dictionaries: &EventDictionaries,
+    ) -> Result<(Self, SharedRows, Reassigned), IngestError> {
+        let none = Self { scratch, restored: HashSet::new() };
+        let all = Mutex::new((none, SharedRows::default(), Reassigned::default()));
         let add = |superseded| lock(&all).0.add(superseded);
         ids.par_iter().with_max_len(1).try_for_each(|ids| {
             let mut latest = LatestRows { first_new, ..LatestRows::default() };
@@ -47,11 +51,13 @@ impl<'a> SupersededRows<'a> {
                     add(std::mem::take(&mut latest.superseded))?;
                 }
             }
-            let shared = if latest.shared.is_empty() { None } else { Some(latest.take_shared(ids)?) };
+            let is_done = latest.shared.is_empty() && latest.changed.is_empty();
+            let again = if is_done { None } else { Some(latest.read_again(ids, dictionaries)?) };
             add(latest.superseded)?;
-            let Some(SharedOfPartition { rows, restored }) = shared else { return Ok(()) };
+            let Some(ReadAgain { rows, restored, reassigned }) = again else { return Ok(()) };
             let mut all = lock(&all);
             all.0.restored.extend(restored);
+            all.2.merge(reassigned);
             all.1.add(rows)
         })?;
         Ok(all.into_inner().unwrap_or_else(PoisonError::into_inner))
@@ -98,6 +104,8 @@ struct LatestRows {
     superseded: Vec<(u32, u64)>,
     /// The accounts and event ids whose new rows are several events.
     shared: HashSet<(u32, String)>,
+    /// The accounts and event ids of rows whose stage or customer a new row changes.
+    changed: HashSet<(u32, String)>,
 }
 
 /// A row, ordered by its position.
@@ -108,23 +116,26 @@ struct LatestRow {
     event: u64,
 }
 
-/// The rows with shared ids of a partition of ids.
-struct SharedOfPartition {
+/// What a second reading of a partition of ids finds.
+struct ReadAgain {
+    /// The rows with shared ids.
     rows: SharedRows,
     /// Rows that the dataset already had, as partition and position, and that stay.
     restored: Vec<(u32, u64)>,
+    reassigned: Reassigned,
 }
 
 impl LatestRows {
     fn record(&mut self, ids: &RecordBatch) -> Result<(), ArrowError> {
-        let Self { first_new, rows, superseded, shared } = self;
-        each_id(ids, |account, id, row| {
+        let Self { first_new, rows, superseded, shared, changed } = self;
+        each_id(ids, |account, id, _, row| {
             let latest = rows.entry(account).or_default().entry_ref(id).or_insert(row);
             // The position decides, and not the order in which the rows are read.
             let earlier = std::cmp::min(*latest, row);
             if *latest != row {
-                if earlier.position >= *first_new && latest.event != row.event {
-                    shared.insert((account, id.to_owned()));
+                if latest.event != row.event {
+                    let ids = if earlier.position >= *first_new { &mut *shared } else { &mut *changed };
+                    ids.insert((account, id.to_owned()));
                 }
                 *latest = std::cmp::max(*latest, row);
                 superseded.push((earlier.partition, earlier.position));
@@ -132,20 +143,27 @@ impl LatestRows {
         })
     }
 
-    /// Makes superseded rows of all new rows with shared ids, and takes back that they supersede others. `ids` is the
-    /// partition that was read.
-    fn take_shared(&mut self, ids: &SpillFile) -> Result<SharedOfPartition, IngestError> {
-        let Self { first_new, rows, superseded, shared } = self;
+    /// Makes superseded rows of all new rows with shared ids, and takes back that they supersede others. Finds which of
+    /// the other rows get another customer. `ids` is the partition that was read.
+    fn read_again(&mut self, ids: &SpillFile, dictionaries: &EventDictionaries) -> Result<ReadAgain, IngestError> {
+        let Self { first_new, rows, superseded, shared, changed } = self;
         for (account, id) in shared.iter() {
             let latest = rows.get(account).and_then(|rows| rows.get(id));
             superseded.extend(latest.map(|latest| (latest.partition, latest.position)));
         }
         let mut found = SharedRows::default();
         let mut stored: HashMap<(u32, String), LatestRow> = HashMap::new();
+        // The customer before and the customer now.
+        let mut customers: HashMap<(u32, String), [String; 2]> = HashMap::new();
         for batch in ids.read() {
-            each_id(&batch?, |account, id, row| {
+            each_id(&batch?, |account, id, customer, row| {
                 let key = (account, id.to_owned());
                 let is_shared = shared.contains(&key);
+                if !is_shared && changed.contains(&key) {
+                    let side = usize::from(row.position >= *first_new);
+                    customer.clone_into(&mut customers.entry(key).or_default()[side]);
+                    return;
+                }
                 if is_shared && row.position >= *first_new {
                     found.push(account, id);
                 } else if is_shared {
@@ -156,12 +174,16 @@ impl LatestRows {
             .doing("find replaced events")?;
         }
         let restored = stored.into_values().map(|row| (row.partition, row.position)).collect();
-        Ok(SharedOfPartition { rows: found, restored })
+        let mut reassigned = Reassigned::default();
+        for ((account, _), [old, new]) in customers.iter().filter(|(_, [old, new])| old != new) {
+            reassigned.add(dictionaries.account(*account), old, new);
+        }
+        Ok(ReadAgain { rows: found, restored, reassigned })
     }
 }
 
-/// Passes on the account, the event id and the row of each record of a partition of ids.
-fn each_id(ids: &RecordBatch, mut take: impl FnMut(u32, &str, LatestRow)) -> Result<(), ArrowError> {
+/// Passes on the account, the event id, the customer and the row of each record of a partition of ids.
+fn each_id(ids: &RecordBatch, mut take: impl FnMut(u32, &str, &str, LatestRow)) -> Result<(), ArrowError> {
     let accounts = primitive_column::<UInt32Type>(ids, ACCOUNT)?;
     let partitions = primitive_column::<UInt32Type>(ids, PARTITION)?;
     let positions = primitive_column::<UInt64Type>(ids, SEQUENCE)?;
@@ -172,9 +194,9 @@ fn each_id(ids: &RecordBatch, mut take: impl FnMut(u32, &str, LatestRow)) -> Res
         partition: *partition,
         event: *event,
     });
-    let event_ids = text_column(ids, EVENT_ID)?;
-    for ((account, id), row) in accounts.values().iter().zip(&event_ids).zip(rows) {
-        take(*account, id.unwrap_or_default(), row);
+    let (event_ids, customers) = (text_column(ids, EVENT_ID)?, text_column(ids, OPPORTUNITY_ID)?);
+    for (((account, id), customer), row) in accounts.values().iter().zip(&event_ids).zip(&customers).zip(rows) {
+        take(*account, id.unwrap_or_default(), customer.unwrap_or_default(), row);
     }
     Ok(())
 }
