@@ -64,10 +64,11 @@ impl MappedInputs {
         self.tables.records()
     }
 
-    /// Returns warnings about values that the mapping names and no row had. Must be called after all rows are read.
+    /// Returns warnings about values and matches that the mapping names and no row had, and about optional inputs
+    /// without a file. Must be called after all rows are read.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let Some(mapping) = &self.mapping else { return Vec::new() };
-        let mut all: Vec<String> = Vec::new();
+        let mut all: Vec<String> = self.tables.missing_warning().into_iter().collect();
         for mapper in self.tables.inputs.iter().filter_map(|(_, input)| input.mapper.as_ref()) {
             let warnings = mapper.warnings().into_iter();
             for warning in warnings.map(|warning| format!("mapping `{}`, {warning}", mapping.display())) {

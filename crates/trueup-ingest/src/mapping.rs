@@ -151,6 +151,8 @@ pub(crate) struct MappedTables {
     pub(crate) events_checksum: String,
     /// The files that have lines, and the lines of each that become no rows.
     left_out: Vec<(PathBuf, Arc<LeftOutLines>)>,
+    /// The optional inputs without a file, in words.
+    missing: Vec<String>,
     credit: Option<Arc<FirstTouchCredit>>,
     /// The inputs that list the records of the tables of events, and the records, once they are found.
     record_inputs: Vec<Input>,
@@ -312,6 +314,8 @@ impl Mapping {
         let all_files = opened.values().flat_map(|input| &input.files);
         let counted = |file: &Input| Some((file.shown.clone(), file.options.left_out.clone()?));
         tables.left_out = all_files.filter_map(counted).collect();
+        let missing = self.file.input.iter().filter(|(name, _)| is_missing(name));
+        tables.missing = missing.map(|(name, input)| format!("`{name}` (`{}`)", input.file)).collect();
         tables.events_checksum.clone_from(&self.events_checksum);
         Ok(tables)
     }
@@ -400,6 +404,16 @@ impl MappedTables {
     /// Returns the bytes of memory that are held until the ingest ends.
     pub(crate) fn held_bytes(&self) -> usize {
         self.memory.as_ref().map_or(0, MemoryCharge::used)
+    }
+
+    /// Returns a warning about optional inputs of which no file was given.
+    pub(crate) fn missing_warning(&self) -> Option<String> {
+        let inputs = match self.missing.as_slice() {
+            [] => return None,
+            [_] => "input",
+            _ => "inputs",
+        };
+        Some(format!("no file was given of the optional {inputs} {}", self.missing.join(", ")))
     }
 
     /// Returns the lines that become no rows, of each file that has such lines. They are known once the files are read.

@@ -20,6 +20,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use trueup_core::Shown;
 use trueup_core::files::Files;
 
 /// How the rows of a table come from its inputs.
@@ -44,11 +46,47 @@ struct JoinPlan {
     /// The key's columns on this side.
     here: Vec<ColumnRef>,
     unmatched: Unmatched,
+    /// What rows found in an input, if rows without a match stay.
+    matches: Option<Matches>,
     many: bool,
     /// The fault of a row that may not be unmatched, without its value.
     refusal: FoundFault,
     /// What leaves out a row that matches none.
     drop: Arc<str>,
+}
+
+/// What the rows of a table found in a joined input. Several threads note it.
+#[derive(Default)]
+struct Matches {
+    /// The key of the join, and the input.
+    key: String,
+    input: String,
+    is_found: AtomicBool,
+    /// Whether a row that has a key found nothing.
+    is_missed: AtomicBool,
+}
+
+impl Matches {
+    fn note(&self, is_found: bool) {
+        let flag = if is_found { &self.is_found } else { &self.is_missed };
+        // Reading is much faster than writing when all threads do it.
+        if !flag.load(Ordering::Relaxed) {
+            flag.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns a warning if rows have keys, and the input has none of them.
+    fn warning(&self) -> Option<String> {
+        let [is_found, is_missed] = [&self.is_found, &self.is_missed].map(|flag| flag.load(Ordering::Relaxed));
+        (is_missed && !is_found).then(|| {
+            format!(
+                "key `{}`: no row has a match in the input `{}`, so that its columns are empty; a join sees only the files of \
+                 this ingest: give all files of the input, or join what the dataset holds with `stored = true`",
+                Shown(&self.key),
+                Shown(&self.input)
+            )
+        })
+    }
 }
 
 /// A row may match this many combinations, even if the joined inputs have fewer rows.
@@ -161,7 +199,11 @@ impl RowPlan {
         let (unmatched, many) = (join.unmatched, join.many);
         let from = join.input.as_deref().unwrap_or("the dataset");
         let drop = format!("{key}: no row of {from} with the same key").into();
-        self.joins.push(JoinPlan { held, index, here: here_keys, unmatched, many, refusal, drop });
+        let joined = join.input.as_ref().filter(|_| unmatched == Unmatched::Keep);
+        // A missing input has a warning of its own.
+        let joined = joined.filter(|name| inputs.get(*name).is_some_and(|input| !input.is_missing));
+        let matches = joined.map(|input| Matches { key: key.to_owned(), input: input.clone(), ..Matches::default() });
+        self.joins.push(JoinPlan { held, index, here: here_keys, unmatched, matches, many, refusal, drop });
         known.join(there, &shared);
         Ok(())
     }
@@ -255,9 +297,11 @@ impl RowPlan {
         batches.map(RecordBatch::num_rows).sum::<usize>().max(MIN_MATCHES)
     }
 
-    /// Returns a warning for each condition whose values no row has had, so that it left out every row, or none.
+    /// Returns a warning for each condition whose values no row has had, so that it left out every row, or none, and
+    /// for each join that has found nothing.
     pub(super) fn warnings(&self) -> Vec<String> {
-        self.conditions.iter().filter_map(Condition::warning).collect()
+        let joins = self.joins.iter().filter_map(|join| join.matches.as_ref()?.warning());
+        self.conditions.iter().filter_map(Condition::warning).chain(joins).collect()
     }
 
     /// Returns the texts of a batch of the first input, by column.
@@ -364,7 +408,11 @@ impl RowPicker<'_> {
             return true;
         };
         let key = join_key(join.here.iter().map(|column| self.text(*column, row)));
+        let has_key = key.is_some();
         let (first, others) = key.map_or((None, &[][..]), |key| join.index.find(&key));
+        if let Some(matches) = join.matches.as_ref().filter(|_| has_key) {
+            matches.note(first.is_some());
+        }
         match (first, join.unmatched) {
             (Some(first), _) => [first].iter().chain(others).all(|held| self.pick_with(*held, row)),
             (None, Unmatched::Keep) => self.pick_with(HeldRow::NONE, row),

@@ -72,6 +72,30 @@ fn a_condition_that_no_row_meets_is_a_warning() {
     );
 }
 
+/// A joined file of another month has none of the keys, and the values that it had last month would be lost in silence.
+#[test]
+fn a_join_that_keeps_rows_and_matches_none_is_a_warning() {
+    let mapping = "[input.log]\nfile = \"log.csv\"\n[input.names]\nfile = \"names.csv\"\n[[events]]\nfrom = \"log\"\n\
+                   join = [{ input = \"names\", on = \"ref\", unmatched = \"keep\" }]\n[events.columns]\naccount = { value = \"a\" }\n\
+                   opportunityId = \"ref\"\ntype = { value = \"sold\" }\ndate = \"day\"\nnote = \"name\"\ntotal = { value = 1 }\n";
+    let warnings = |log: &str, names: &str| {
+        let log = format!("ref,day\n{log}");
+        let case = Case::new(mapping).file("log.csv", log).file("names.csv", format!("ref,name\n{names}"));
+        let warnings = case.ingest().run().unwrap().warnings.into_iter();
+        warnings.filter_map(|text| Some(text.split_once("mapping.toml`, ")?.1.to_owned())).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        warnings("1,2025-01-02\n2,2025-01-02\n", "3,Ada\n"),
+        [
+            "key `events[0].join[0]`: no row has a match in the input `names`, so that its columns are empty; a join sees only the \
+             files of this ingest: give all files of the input, or join what the dataset holds with `stored = true`"
+        ]
+    );
+    assert_eq!(warnings("1,2025-01-02\n2,2025-01-02\n", "2,Ada\n"), [""; 0]);
+    // No row shows anything about the file.
+    assert_eq!(warnings("", "3,Ada\n"), [""; 0]);
+}
+
 #[test]
 fn a_warning_about_a_condition_lists_five_values() {
     let mapping = "[input.log]\nfile = \"log.csv\"\n[[events]]\nfrom = \"log\"\nwhere = { status = [\"Won\", \"Sold\"] }\n\

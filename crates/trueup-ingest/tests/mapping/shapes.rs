@@ -184,6 +184,8 @@ fn an_optional_input_may_be_missing() {
     assert_eq!(case.spend().len(), 0);
     let summary = case.ingest().run().unwrap();
     assert_eq!((summary.events.taken, summary.spend.taken), (1, 0));
+    let warnings: Vec<&str> = summary.warnings.iter().map(String::as_str).collect();
+    assert_eq!(warnings, ["no file was given of the optional inputs `ads` (`ads.csv`), `names` (`names.csv`)"]);
     let whole = Case::new(&mapping("optional = true"))
         .file("crm.csv", crm)
         .file("names.csv", "id,name\n1,Ada\n")
