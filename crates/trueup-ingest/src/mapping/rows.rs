@@ -313,7 +313,8 @@ impl RowPlan {
         Ok(texts)
     }
 
-    /// Joins and picks rows of a batch with `rows` rows, beginning with row `first`, until at least `limit` are picked
+    /// Picks rows by the conditions on columns of the first input, joins them, and picks by the other conditions: of a
+    /// batch with `rows` rows, beginning with row `first`, until at least `limit` are picked
     /// or the batch ends; a row that matches several is never cut. Returns the picked rows, the rows that are
     /// left out, the row of the batch at which to go on, and the faults of rows that may not be unmatched, or that
     /// match too many.
@@ -331,6 +332,11 @@ impl RowPlan {
         let most = self.most_matches();
         let mut row = first;
         while row < rows && picker.picked.len() < limit {
+            if let Some(key) = picker.unmet(row, true) {
+                picker.left_out.push(number(row), &[], key);
+                row += 1;
+                continue;
+            }
             let (picked, left_out, faults) = (picker.picked.len(), picker.left_out.len(), picker.faults.len());
             picker.left = most;
             if !picker.pick(row) {
@@ -384,7 +390,22 @@ struct RowPicker<'a> {
     faults: Vec<(usize, FoundFault)>,
 }
 
-impl RowPicker<'_> {
+impl<'a> RowPicker<'a> {
+    /// Returns the key of the first condition that a row does not meet: of those on columns of the first input if
+    /// `is_own`, which no join can change, or else of those on joined columns.
+    fn unmet(&mut self, row: usize, is_own: bool) -> Option<&'a Arc<str>> {
+        let (plan, mut first_unmet, mut others) = (self.plan, None, std::mem::take(&mut self.others));
+        let conditions = plan.conditions.iter().zip(&mut others);
+        // Each of them sees every row, because a value that no row has is worth a warning.
+        for (condition, others) in conditions.filter(|(condition, _)| (condition.column.input == 0) == is_own) {
+            if !condition.is_met(self.text(condition.column, row).unwrap_or(""), others) {
+                first_unmet = first_unmet.or(Some(&condition.key));
+            }
+        }
+        self.others = others;
+        first_unmet
+    }
+
     /// Joins the next input to a row of the first input, and then the inputs after it. Returns false once the row
     /// matches too many; `chosen` then has the rows of the first combination too many.
     fn pick(&mut self, row: usize) -> bool {
@@ -393,15 +414,7 @@ impl RowPicker<'_> {
             if !self.count() {
                 return false;
             }
-            let (mut first_unmet, mut others) = (None, std::mem::take(&mut self.others));
-            // Each condition sees every row, because a value that no row has is worth a warning.
-            for (condition, others) in self.plan.conditions.iter().zip(&mut others) {
-                if !condition.is_met(self.text(condition.column, row).unwrap_or(""), others) {
-                    first_unmet = first_unmet.or(Some(&condition.key));
-                }
-            }
-            self.others = others;
-            match first_unmet {
+            match self.unmet(row, false) {
                 None => self.picked.push(number(row), &self.chosen),
                 Some(key) => self.left_out.push(number(row), &self.chosen, key),
             }

@@ -33,6 +33,28 @@ fn unmatched_rows_are_kept_dropped_or_refused() {
     );
 }
 
+/// A line of totals has no key, and is left out before a join refuses it. Conditions on joined columns come after it.
+#[test]
+fn conditions_on_the_own_columns_come_before_joins() {
+    let run = |conditions: &str| {
+        let join = "{ input = \"b\", on = \"k\", unmatched = \"refuse\" }";
+        let mapping = mapping(join).replace("[events.columns]", &format!("{conditions}\n[events.columns]"));
+        Case::new(&mapping).file("a.csv", format!("{A}Total,,\n")).file("b.csv", "k,name\np,Pat\nq,Quin\n")
+    };
+    let own = run("unless = { id = [\"3\", \"Total\"] }");
+    assert_eq!(column(&own.events(), "opportunityId"), ["1", "2", "4"]);
+    let both = run("where = { \"b.name\" = \"Pat\" }\nunless = { k = \"\" }");
+    assert_eq!(column(&both.events(), "opportunityId"), ["1", "4"]);
+    let summary = both.ingest().run().unwrap();
+    let left_out = |key: &str| summary.protocol["events"].inputs[0].left_out[key].rows;
+    assert_eq!((left_out("events[0].unless.k"), left_out("events[0].where.b.name")), (2, 1));
+    assert!(
+        run("unless = { \"b.name\" = \"Pat\" }")
+            .refusal()
+            .contains("line 4, column `k`: expected a row of the input `b`")
+    );
+}
+
 #[test]
 fn a_repeated_key_is_refused_unless_many_is_set() {
     let run = |many: &str| {
