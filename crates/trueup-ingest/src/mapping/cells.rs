@@ -19,13 +19,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use trueup_core::dataset::ControlTotals;
 
-/// What a cell is in its file.
+/// What a text is that a column is read from: mostly what a cell is in its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CellForm {
     /// A text, which may be written in any way.
     Text,
     /// A number, a date or a boolean, whose text is always written in the same way.
     Value,
+    /// What a source under `otherwise` has made, whose rules are its own.
+    Made {
+        /// Whether it has the one spelling of its kind, if the source brings its values to one.
+        is_normal: bool,
+    },
 }
 
 /// The texts of a column of one batch.

@@ -2,8 +2,8 @@
 
 use super::canonical::{CanonicalTable, ColumnType, stage_names};
 use super::declaration::{
-    Conditions, CurrencyKey, EventTableDeclaration, HeaderKey, InputDeclaration, MappingFile, StageDeclaration,
-    TableDeclaration, Unmapped, UnpivotColumns, ValueSource,
+    Alternative, Conditions, CurrencyKey, EventTableDeclaration, HeaderKey, InputDeclaration, MappingFile,
+    StageDeclaration, TableDeclaration, Unmapped, UnpivotColumns, ValueSource,
 };
 use super::origin::ValueOrigin;
 use super::spread::month_format;
@@ -30,11 +30,7 @@ pub(super) fn mapping(file: &MappingFile) -> CheckResult {
         for (column, source) in &found.compute {
             let key = format!("input.{name}.compute.{column}");
             check_source(file, source, ColumnType::Text, &key)?;
-            let keeps = matches!(source.unmapped, Some(Unmapped::Keep | Unmapped::Empty));
-            if source.map.is_some() && !keeps {
-                let reason = "expected `keep` or `empty`, because a value of an input is no row";
-                return Err(MappingFault::new(format!("{key}.unmapped"), reason));
-            }
+            check_keeps(source, &key, "a value of an input is no row")?;
         }
     }
     let others = [
@@ -67,6 +63,15 @@ pub(super) fn mapping(file: &MappingFile) -> CheckResult {
         }
     }
     check_first_touch(file)
+}
+
+/// Checks that a map refuses no value and leaves no row out, for a reason.
+fn check_keeps(source: &ValueSource, key: &str, because: &str) -> CheckResult {
+    let keeps = matches!(source.unmapped, Some(Unmapped::Keep | Unmapped::Empty));
+    if source.map.is_none() || keeps {
+        return Ok(());
+    }
+    Err(MappingFault::new(format!("{key}.unmapped"), format!("expected `keep` or `empty`, because {because}")))
 }
 
 fn check_input(name: &str, input: &InputDeclaration) -> CheckResult {
@@ -313,6 +318,19 @@ fn check_source(file: &MappingFile, source: &ValueSource, column_type: ColumnTyp
         reader
             .check(default)
             .map_err(|reason| MappingFault::new(format!("{key}.default"), reason).with_value(default))?;
+    }
+    if let Some(otherwise) = &source.otherwise {
+        if otherwise.0.is_empty() {
+            return Err(MappingFault::new(format!("{key}.otherwise"), "expected at least one column or source"));
+        }
+        for (key, alternative) in otherwise.keyed(key) {
+            let Alternative::Source(source) = alternative else { continue };
+            check_source(file, source, ColumnType::Text, &key)?;
+            check_keeps(source, &key, "a value that is not found is no fault here")?;
+            if source.value.is_some() {
+                return Err(MappingFault::new(key, "a constant is the key `default` of the whole source"));
+            }
+        }
     }
     match ValueOrigin::new(source, column_type, key)? {
         ValueOrigin::Value(value) => {

@@ -5,7 +5,7 @@ mod read;
 use super::canonical::ColumnType;
 use super::columns::{ColumnRef, KnownColumn, KnownColumns};
 use super::dates::read_day;
-use super::declaration::{Constant, ValueSource};
+use super::declaration::{Alternative, Constant, ValueSource};
 use super::faults::ColumnSite;
 use super::origin::ValueOrigin;
 use super::rows::RowPlan;
@@ -70,8 +70,32 @@ struct ComposedText {
     parts: Vec<TextPart>,
     /// How the text of each column is changed before it becomes a part.
     cleaning: Cleaning,
-    /// The column whose text takes the place of a missing one.
-    otherwise: Option<ColumnRef>,
+    /// What takes the place of a missing text, in the order in which it is tried.
+    otherwise: Vec<TextAlternative>,
+}
+
+/// What takes the place of a missing text.
+enum TextAlternative {
+    Column(ColumnRef),
+    /// A source with rules of its own.
+    Source(Box<TextCells>),
+}
+
+impl TextCells {
+    /// Returns whether values are brought to one spelling each, or some of them.
+    fn normalizes(&self) -> bool {
+        let of_source = |alternative: &TextAlternative| match alternative {
+            TextAlternative::Column(_) => false,
+            TextAlternative::Source(cells) => cells.normalizes(),
+        };
+        self.rules.normalizes()
+            || matches!(&self.origin, TextOrigin::Composed(composed) if composed.otherwise.iter().any(of_source))
+    }
+
+    /// Returns whether values recur because a map makes them.
+    fn has_codes(&self) -> bool {
+        self.rules.has_map() && !self.normalizes()
+    }
 }
 
 /// A part of a text.
@@ -151,11 +175,20 @@ impl ColumnPlanner<'_> {
                 }
             });
         }
-        let otherwise = source.otherwise.as_ref().map(|name| {
-            let key = format!("{key}.otherwise");
-            Ok(self.rows.add_text(self.known.find(name, &key)?.text(&key)?))
-        });
-        let otherwise = otherwise.transpose()?;
+        let mut otherwise = Vec::new();
+        for (key, alternative) in source.otherwise.iter().flat_map(|otherwise| otherwise.keyed(key)) {
+            otherwise.push(match alternative {
+                Alternative::Column(name) => {
+                    TextAlternative::Column(self.rows.add_text(self.known.find(name, &key)?.text(&key)?))
+                }
+                Alternative::Source(source) => match self.plan(source, ColumnType::Text, &key)?.cells {
+                    CellPlan::Strings(cells) => TextAlternative::Source(cells),
+                    _ => {
+                        return Err(MappingFault::new(key, "expected a source with `column`, `columns` or `template`"));
+                    }
+                },
+            });
+        }
         let rules = TextRules::new(source, self.maps, key)?;
         let composed = ComposedText { parts: made, cleaning: rules.cleaning.clone(), otherwise };
         let (data_type, cells) = text_cells(TextOrigin::Composed(composed), rules.of_clean_parts(), reader);
@@ -226,16 +259,17 @@ fn native(
 
 /// Plans a column that is read from texts. Returns its type, too.
 fn text_cells(origin: TextOrigin, rules: TextRules, reader: ValueReader) -> (DataType, CellPlan) {
-    let data_type = match &reader {
+    let cells = TextCells { origin, rules, reader };
+    let data_type = match &cells.reader {
         ValueReader::Stage => coded_text(),
-        ValueReader::Key | ValueReader::Text if rules.has_map() => coded_text(),
+        ValueReader::Key | ValueReader::Text if cells.has_codes() => coded_text(),
         ValueReader::Key | ValueReader::Text | ValueReader::Amount(_) => DataType::Utf8,
         ValueReader::Day(_) => DataType::Date32,
         ValueReader::Instant(..) => instants(),
         ValueReader::Count(_) => DataType::Int64,
         ValueReader::Truth => DataType::Boolean,
     };
-    (data_type, CellPlan::Strings(Box::new(TextCells { origin, rules, reader })))
+    (data_type, CellPlan::Strings(Box::new(cells)))
 }
 
 /// Returns the type of points in time.

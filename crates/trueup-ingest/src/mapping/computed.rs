@@ -19,8 +19,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// The columns that are made of others, all of them text.
-pub(super) struct ComputedColumns {
+/// The columns that are made of others, all of them text: in steps, each of which may use the columns of the ones
+/// before.
+pub(super) struct ComputedColumns(Vec<ComputedStep>);
+
+struct ComputedStep {
     rows: RowPlan,
     /// The columns, each with its name.
     columns: Vec<(String, ColumnPlan)>,
@@ -30,9 +33,43 @@ impl ComputedColumns {
     /// Plans the columns of an input, and adds them to `columns`, the ones that the input has.
     ///
     /// # Errors
-    /// The input already has a column of a new name, or a source names a column that it does not have.
+    /// The input already has a column of a new name, a source names a column that it does not have, or columns need
+    /// each other.
     pub(super) fn new(
         declared: &BTreeMap<String, ValueSource>,
+        columns: &mut Vec<InputColumn>,
+        maps: &NamedMaps,
+        key: &str,
+    ) -> Result<Self, MappingFault> {
+        let mut steps = Vec::new();
+        let mut left: Vec<(&String, &ValueSource)> = declared.iter().collect();
+        while !left.is_empty() {
+            let has = |name: &str| columns.iter().any(|column| column.name == name);
+            let names: Vec<&str> = left.iter().map(|(name, _)| name.as_str()).filter(|name| !has(name)).collect();
+            let needs_others = |(_, source): &(&String, &ValueSource)| {
+                source.mentioned_columns().iter().any(|name| names.contains(name))
+            };
+            let (later, now): (Vec<_>, Vec<_>) = left.iter().copied().partition(needs_others);
+            if now.is_empty() {
+                let fault = MappingFault::new(format!("{key}.compute"), "each of these columns needs another of them");
+                return Err(fault.with_value(names.join(", ")));
+            }
+            steps.push(ComputedStep::new(&now, columns, maps, key)?);
+            left = later;
+        }
+        Ok(Self(steps))
+    }
+
+    /// Returns a batch with the columns.
+    fn added_to(&self, batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+        self.0.iter().try_fold(batch.clone(), |batch, step| step.added_to(&batch))
+    }
+}
+
+impl ComputedStep {
+    /// Plans columns of an input, and adds them to `columns`.
+    fn new(
+        declared: &[(&String, &ValueSource)],
         columns: &mut Vec<InputColumn>,
         maps: &NamedMaps,
         key: &str,
@@ -44,7 +81,7 @@ impl ComputedColumns {
         for (name, source) in declared {
             let key = format!("{key}.compute.{name}");
             add_column(columns, name, DataType::Utf8, &key)?;
-            made.push((name.clone(), planner.plan(source, ColumnType::Text, &key)?));
+            made.push(((*name).clone(), planner.plan(source, ColumnType::Text, &key)?));
         }
         Ok(Self { rows, columns: made })
     }

@@ -7,7 +7,7 @@ use crate::error::MappingFault;
 use crate::source::FileFormat;
 use regex::Regex;
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{Error, MapAccess, Unexpected, Visitor};
+use serde::de::{Error, MapAccess, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -493,8 +493,8 @@ pub(super) struct ValueSource {
     pub(super) day: Option<Box<ValueSource>>,
     /// Constants and columns in one text, such as `{Job #}-booked`. There is no value if one of the columns has none.
     pub(super) template: Option<String>,
-    /// The column whose value takes the place of a missing one.
-    pub(super) otherwise: Option<String>,
+    /// What takes the place of a missing value: the first of them that has one.
+    pub(super) otherwise: Option<Otherwise>,
     /// A regular expression; its first group, or else its whole match, is the text.
     pub(super) extract: Option<String>,
     /// Characters that are removed.
@@ -524,9 +524,73 @@ pub(super) struct ValueSource {
 
 impl ValueSource {
     /// Returns the columns that the source names itself, without those of the parts of a date.
-    pub(super) fn mentioned_columns(&self) -> impl Iterator<Item = &str> {
-        let columns = self.column.iter().chain(self.columns.iter().flatten()).chain(&self.otherwise);
-        columns.map(String::as_str).chain(self.template.iter().flat_map(|template| template_columns(template)))
+    pub(super) fn mentioned_columns(&self) -> Vec<&str> {
+        let columns = self.column.iter().chain(self.columns.iter().flatten()).map(String::as_str);
+        let in_template = self.template.iter().flat_map(|template| template_columns(template));
+        let mut names: Vec<&str> = columns.chain(in_template).collect();
+        for alternative in self.otherwise.iter().flat_map(|otherwise| &otherwise.0) {
+            match alternative {
+                Alternative::Column(name) => names.push(name),
+                Alternative::Source(source) => names.extend(source.mentioned_columns()),
+            }
+        }
+        names
+    }
+}
+
+/// What takes the place of a missing value, in the order in which it is tried.
+#[derive(Clone, Debug)]
+pub(super) struct Otherwise(pub(super) Vec<Alternative>);
+
+/// What takes the place of a missing value.
+#[derive(Clone, Debug)]
+pub(super) enum Alternative {
+    /// A column, whose texts change as those of the source do.
+    Column(String),
+    /// A source with rules of its own.
+    Source(Box<ValueSource>),
+}
+
+impl Otherwise {
+    /// Returns each alternative with its key, given that of the source.
+    pub(super) fn keyed(&self, key: &str) -> impl Iterator<Item = (String, &Alternative)> {
+        let Self(all) = self;
+        let key = format!("{key}.otherwise");
+        let of = move |at: usize| if all.len() == 1 { key.clone() } else { format!("{key}[{at}]") };
+        all.iter().enumerate().map(move |(at, alternative)| (of(at), alternative))
+    }
+}
+
+impl<'de> Deserialize<'de> for Otherwise {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OtherwiseVisitor;
+        impl<'de> Visitor<'de> for OtherwiseVisitor {
+            type Value = Otherwise;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(
+                    "a column's name, a source such as { column = \"...\", normalize = \"email\" }, or a list of them",
+                )
+            }
+
+            fn visit_str<E: Error>(self, name: &str) -> Result<Otherwise, E> {
+                Ok(Otherwise(vec![Alternative::Column(name.to_owned())]))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Otherwise, A::Error> {
+                let source = Box::<ValueSource>::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(Otherwise(vec![Alternative::Source(source)]))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Otherwise, A::Error> {
+                let mut all = Vec::new();
+                while let Some(Otherwise(alternatives)) = list.next_element()? {
+                    all.extend(alternatives);
+                }
+                Ok(Otherwise(all))
+            }
+        }
+        deserializer.deserialize_any(OtherwiseVisitor)
     }
 }
 

@@ -144,6 +144,9 @@ impl TextRules {
         form: CellForm,
     ) -> Result<Option<(Cow<'a, str>, bool)>, String> {
         let (mut found, mut is_normal) = (self.mapped(text, form)?, true);
+        if let CellForm::Made { is_normal } = form {
+            return Ok(self.finished(found).map(|(text, _)| (text, is_normal)));
+        }
         if let (Some((text, form)), Some(normalizer)) = (&mut found, &self.normalizer) {
             match normalizer.normalized(text) {
                 Some(normalized) => (*text, *form) = (Cow::Owned(normalized), CellForm::Text),
@@ -159,6 +162,9 @@ impl TextRules {
     }
 
     fn mapped<'a>(&'a self, text: Option<&'a str>, form: CellForm) -> Result<Option<(Cow<'a, str>, CellForm)>, String> {
+        if matches!(form, CellForm::Made { .. }) {
+            return Ok(text.map(|text| (Cow::Borrowed(text), form)));
+        }
         let mut found = self.cleaning.cleaned(text, form).map(|text| (text, form));
         if let Some(map) = &self.map {
             let value = found.as_ref().map_or("", |(text, _)| text.as_ref());
@@ -186,6 +192,9 @@ impl TextRules {
     /// Returns whether a row with this text is left out.
     pub(super) fn skips(&self, text: Option<&str>, form: CellForm) -> bool {
         let Some(map) = self.map.as_ref().filter(|_| self.unmapped == Unmapped::Skip) else { return false };
+        if matches!(form, CellForm::Made { .. }) {
+            return false;
+        }
         self.cleaning.cleaned(text, form).is_some_and(|text| !map.contains_key(text.as_ref()))
     }
 }
@@ -321,7 +330,7 @@ pub(super) fn read_count(text: &str) -> Result<i64, String> {
 /// Reads a whole number whose thousands may be separated: `1,204` and `1.204` are whole only in one way.
 pub(super) fn read_written_count(text: &str, form: CellForm, given: Option<DecimalMark>) -> Result<i64, String> {
     read_count(text).or_else(|expected| {
-        let written = WrittenAmount::parse(text).filter(|written| form == CellForm::Text && !written.has_currency());
+        let written = WrittenAmount::parse(text).filter(|written| form != CellForm::Value && !written.has_currency());
         let written = written.ok_or_else(|| expected.clone())?;
         let whole = written.with_point(given.unwrap_or(written.mark_of_whole())).ok_or(expected)?;
         read_count(&whole)

@@ -166,6 +166,24 @@ fn keys_of_a_column_apply_in_their_order() {
     }
 }
 
+/// A phone number, else an address, else an id: each in its own spelling.
+#[test]
+fn the_first_alternative_with_a_value_is_taken() {
+    let columns = "made = { column = \"p\", normalize = \"phone\", region = \"US\", default = \"none\", \
+        otherwise = [\"q\", { column = \"m\", normalize = \"email\" }, { template = \"job {j}\", otherwise = \"p\" }] }";
+    let rows = "id,p,q,m,j\n1,602-555-2620,602-555-2621,A@x.com,7\n2, ,(602) 555-2621,A@x.com,7\n3,,  ,A@X.com,7\n\
+        4,,,nobody,7\n5,,,,6025552620\n6,,,,\n";
+    let case = case(columns, rows);
+    let found = column(&case.events(), "made");
+    assert_eq!(found, ["+16025552620", "+16025552621", "a@x.com", "nobody", "job 6025552620", "none"]);
+    // `nobody` is no address.
+    assert_eq!(case.ingest().run().unwrap().events.not_normal, 1);
+    // Without rules of its own, a column in braces is taken as it is.
+    let raw = "{ column = \"p\", map = { x = \"y\" }, unmapped = \"refuse\", otherwise = { column = \"q\" } }";
+    let events = self::case(&format!("made = {raw}"), "id,p,q\n1,x,z\n2,,z\n").events();
+    assert_eq!(column(&events, "made"), ["y", "z"]);
+}
+
 /// Blanks at the ends of texts make no difference: in dimensions, keys, conditions and joins.
 #[test]
 fn texts_are_trimmed() {
@@ -201,6 +219,17 @@ fn keys_that_cannot_be_carried_out_are_named() {
             "{ column = \"k\", otherwise = \"other\" }",
             "key `events[0].columns.made.otherwise`, value `other`: no input has this column",
         ),
+        (
+            "{ column = \"k\", otherwise = [\"k\", { column = \"other\" }] }",
+            "key `events[0].columns.made.otherwise[1]`, value `other`: no input has this column",
+        ),
+        ("{ column = \"k\", otherwise = [] }", "key `events[0].columns.made.otherwise`: expected at least one column"),
+        ("{ column = \"k\", otherwise = { value = \"x\" } }", "a constant is the key `default` of the whole source"),
+        (
+            "{ column = \"k\", otherwise = { column = \"k\", map = { a = \"b\" } } }",
+            "key `events[0].columns.made.otherwise.unmapped`: expected `keep` or `empty`",
+        ),
+        ("{ column = \"k\", otherwise = 7 }", "expected a column's name, a source such as"),
         (
             "{ column = \"k\", normalize = \"phone\" }",
             "key `events[0].columns.made.region`: expected the region of numbers without",
@@ -240,7 +269,16 @@ fn an_input_has_columns_of_its_own() {
     assert_eq!(column(&events, "opportunityId"), ["a", "b"]);
     assert_eq!(column(&events, "job"), ["17", "18"]);
     assert_eq!(column(&events, "total"), ["1", "2"]);
+    // A column that is made of another one, whatever their names.
+    let of_another = mapping.replacen("compute = {", "compute = { A = { template = \"job {Job}\" },", 1);
+    let events = case(&of_another.replacen("job = \"Job\"", "job = \"A\"", 1)).events();
+    assert_eq!(column(&events, "job"), ["job 17", "job 18"]);
     for (from, to, expected) in [
+        (
+            "compute = {",
+            "compute = { A = \"B\", B = { column = \"Memo\", otherwise = \"A\" },",
+            "key `input.books.compute`, value `A, B`: each of these columns needs another of them",
+        ),
         ("Job =", "Num =", "key `input.books.compute.Num`, value `Num`: the input already has a column of this name"),
         (", unmapped = \"keep\"", "", "key `input.books.compute.Kind.unmapped`: expected `keep` or `empty`"),
         (

@@ -1,13 +1,13 @@
 //! Reads a column of a canonical table from picked rows.
 
-use super::{CellPlan, ColumnPlan, ComposedText, DatePart, TextCells, TextOrigin, TextPart};
+use super::{CellPlan, ColumnPlan, ComposedText, DatePart, TextAlternative, TextCells, TextOrigin, TextPart};
 use crate::mapping::amounts::{AmountRules, EachText};
 use crate::mapping::cells::{CellForm, PickedTexts, RowView, StringCells};
 use crate::mapping::dates::{read_day, read_day_of_parts, read_time};
 use crate::mapping::declaration::Unmapped;
 use crate::mapping::faults::{ColumnSite, PickedFaults};
 use crate::mapping::times::{ClockRule, days_of_timestamps, instants_of_clock_times, instants_of_timestamps};
-use crate::mapping::values::{Cleaning, ValueReader, read_truth, read_written_count};
+use crate::mapping::values::{Cleaning, TextRules, ValueReader, read_truth, read_written_count};
 use crate::report::NotNormalValue;
 use arrow_array::builder::StringBuilder;
 use arrow_array::types::{ArrowPrimitiveType, Date32Type, Int64Type, TimestampMicrosecondType};
@@ -33,7 +33,8 @@ impl ColumnPlan {
             let mut known = KnownTexts::default();
             let stays = |text: Option<&str>, form| !cells.rules.skips(text, form);
             for (row, kept) in kept.iter_mut().enumerate() {
-                *kept &= known.get(texts.get(row), texts.form(row), stays);
+                let (text, form) = texts.cell(row);
+                *kept &= known.get(text, form, stays);
             }
         }
         kept
@@ -101,8 +102,8 @@ impl ColumnPlan {
                 *slot = match (part, origin) {
                     (DatePart::Constant(value), _) => Some(Cow::Borrowed(value.as_str())),
                     (DatePart::Column(site, cells), Some(origin)) => {
-                        let text = origin.get(row);
-                        match cells.rules.apply(text.as_deref(), origin.form(row)) {
+                        let (text, form) = origin.cell(row);
+                        match cells.rules.apply(text.as_deref(), form) {
                             Ok(value) => value.map(|(value, _)| Cow::Owned(value.into_owned())),
                             Err(reason) => {
                                 let value = text.unwrap_or_default().into_owned();
@@ -142,7 +143,11 @@ impl TextOrigin {
                     TextPart::Text(text) => PartTexts::Text(text),
                     TextPart::Column(at) => PartTexts::Column(view.texts(*at)),
                 };
-                let otherwise = otherwise.map(|at| view.texts(at));
+                let alternative = |alternative: &'a TextAlternative| match alternative {
+                    TextAlternative::Column(at) => AlternativeTexts::Column(view.texts(*at)),
+                    TextAlternative::Source(cells) => AlternativeTexts::Made(cells.origin.of(view), &cells.rules),
+                };
+                let otherwise = otherwise.iter().map(alternative).collect();
                 OriginTexts::Composed { parts: parts.iter().map(part).collect(), cleaning, otherwise }
             }
         }
@@ -152,7 +157,14 @@ impl TextOrigin {
 /// The texts of an origin by picked row.
 enum OriginTexts<'a> {
     Column(PickedTexts<'a>),
-    Composed { parts: Vec<PartTexts<'a>>, cleaning: &'a Cleaning, otherwise: Option<PickedTexts<'a>> },
+    Composed { parts: Vec<PartTexts<'a>>, cleaning: &'a Cleaning, otherwise: Vec<AlternativeTexts<'a>> },
+}
+
+/// What takes the place of missing texts, by picked row.
+enum AlternativeTexts<'a> {
+    Column(PickedTexts<'a>),
+    /// Texts of a source, and its rules.
+    Made(OriginTexts<'a>, &'a TextRules),
 }
 
 /// The texts of a part by picked row.
@@ -164,8 +176,13 @@ enum PartTexts<'a> {
 impl<'a> OriginTexts<'a> {
     /// Returns the text of a row; `None` if there is none, or if a column of several has none.
     fn get(&self, row: usize) -> Option<Cow<'a, str>> {
+        self.cell(row).0
+    }
+
+    /// Returns the text of a row, as [`OriginTexts::get`] does, and its form. What is made of several is a text.
+    fn cell(&self, row: usize) -> (Option<Cow<'a, str>>, CellForm) {
         match self {
-            Self::Column(texts) => texts.get(row).map(Cow::Borrowed),
+            Self::Column(texts) => (texts.get(row).map(Cow::Borrowed), texts.form(row)),
             Self::Composed { parts, cleaning, otherwise } => {
                 let mut composed = String::new();
                 for part in parts {
@@ -173,20 +190,33 @@ impl<'a> OriginTexts<'a> {
                         PartTexts::Text(text) => composed.push_str(text),
                         PartTexts::Column(texts) => match cleaning.cleaned(texts.get(row), texts.form(row)) {
                             Some(text) => composed.push_str(&text),
-                            None => return otherwise.as_ref()?.get(row).map(Cow::Borrowed),
+                            None => {
+                                let found = otherwise.iter().find_map(|it| it.cell(row, cleaning));
+                                return found.map_or((None, CellForm::Text), |(text, form)| (Some(text), form));
+                            }
                         },
                     }
                 }
-                Some(Cow::Owned(composed))
+                (Some(Cow::Owned(composed)), CellForm::Text)
             }
         }
     }
+}
 
-    /// Returns the form of a row's cell. What is made of several is a text.
-    fn form(&self, row: usize) -> CellForm {
+impl<'a> AlternativeTexts<'a> {
+    /// Returns the text of a row, and its form; `None` if nothing is left of it. `cleaning` is that of the column.
+    fn cell(&self, row: usize, cleaning: &Cleaning) -> Option<(Cow<'a, str>, CellForm)> {
         match self {
-            Self::Column(texts) => texts.form(row),
-            Self::Composed { .. } => CellForm::Text,
+            Self::Column(texts) => {
+                let text = texts.get(row).filter(|text| !cleaning.trims || !text.trim().is_empty())?;
+                Some((Cow::Borrowed(text), CellForm::Text))
+            }
+            Self::Made(texts, rules) => {
+                let (text, form) = texts.cell(row);
+                // Its map keeps or empties what it does not have, so that no value is a fault.
+                let (text, is_normal) = rules.apply_normalized(text.as_deref(), form).ok().flatten()?;
+                Some((Cow::Owned(text.into_owned()), CellForm::Made { is_normal }))
+            }
         }
     }
 }
@@ -202,9 +232,9 @@ impl TextCells {
         Ok(match &self.reader {
             ValueReader::Amount(amounts) => return self.read_amounts(amounts, site, view, faults),
             ValueReader::Key | ValueReader::Text => {
-                return if self.rules.normalizes() {
+                return if self.normalizes() {
                     Ok(self.read_normalized(site, view, faults))
-                } else if self.rules.has_map() {
+                } else if self.has_codes() {
                     self.read_codes(site, view, faults)
                 } else {
                     self.read_texts(site, view, faults)
@@ -294,8 +324,8 @@ impl TextCells {
             None => self.reader.read_nothing(),
         };
         let cells = (0..view.len()).map(|row| {
-            let text = texts.get(row);
-            known.get(text.clone(), texts.form(row), &mut read).unwrap_or_else(|reason| {
+            let (text, form) = texts.cell(row);
+            known.get(text.clone(), form, &mut read).unwrap_or_else(|reason| {
                 faults.add(row, site.fault(view, row, text.unwrap_or_default().into_owned(), reason));
                 None
             })
@@ -353,8 +383,8 @@ impl TextCells {
         };
         let mut made = StringBuilder::new();
         for row in 0..view.len() {
-            let text = texts.get(row);
-            let read = self.rules.apply(text.as_deref(), texts.form(row)).and_then(|found| match found {
+            let (text, form) = texts.cell(row);
+            let read = self.rules.apply(text.as_deref(), form).and_then(|found| match found {
                 Some((text, form)) => Ok(Some(amounts.read(&text, form, each_text)?.into_owned())),
                 None => self.reader.read_nothing(),
             });
@@ -376,8 +406,8 @@ impl TextCells {
         };
         let (mut made, mut first) = (StringBuilder::new(), 0);
         for row in 0..view.len() {
-            let text = texts.get(row);
-            let read = known.get(text.clone(), texts.form(row), read).unwrap_or_else(|reason: String| {
+            let (text, form) = texts.cell(row);
+            let read = known.get(text.clone(), form, read).unwrap_or_else(|reason: String| {
                 faults.add(row, site.fault(view, row, text.clone().unwrap_or_default().into_owned(), reason));
                 None
             });
@@ -424,8 +454,8 @@ impl TextCells {
         }
         let mut made = StringBuilder::new();
         for row in 0..view.len() {
-            let text = texts.get(row);
-            let read = self.rules.apply(text.as_deref(), texts.form(row)).and_then(|changed| match changed {
+            let (text, form) = texts.cell(row);
+            let read = self.rules.apply(text.as_deref(), form).and_then(|changed| match changed {
                 Some((changed, _)) => self.reader.check(&changed).map(|()| Some(changed)),
                 None => self.reader.read_nothing(),
             });
