@@ -113,7 +113,8 @@ pub(super) fn open(
     for (name, input) in &declaration.input {
         for (file, owners) in files.iter().zip(&mut owners).filter(|(file, _)| is_named(&input.file, &file.shown)) {
             let sheet = input.sheet.as_ref();
-            let is_same = |(_, other): &&(&String, Option<&String>)| sheet.is_none() || other.is_none_or(|it| Some(it) == sheet);
+            let is_same =
+                |(_, other): &&(&String, Option<&String>)| sheet.is_none() || other.is_none_or(|it| Some(it) == sheet);
             if let Some((other, _)) = owners.iter().find(is_same) {
                 let reason = format!(
                     "the inputs `{other}` and `{name}` both name this file; only inputs that have the key `sheet`, each another one, \
@@ -140,8 +141,8 @@ pub(super) fn open(
     let mentioned = reading.mentioned;
     let mut opened = BTreeMap::new();
     for (name, input) in &declaration.input {
-        let is_own = |owners: &[(&String, _)]| owners.iter().any(|(owner, _)| *owner == name);
-        let own = files.iter().zip(&owners).filter(|(_, owners)| is_own(owners)).map(|(file, _)| file);
+        let own = files.iter().zip(&owners).filter(|(_, owners)| owners.iter().any(|(owner, _)| *owner == name));
+        let own = own.map(|(file, _)| file);
         let found = open_input(name, input, own, (mentioned, &declaration.map), reading)?;
         opened.insert(name.clone(), found);
     }

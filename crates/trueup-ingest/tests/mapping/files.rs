@@ -40,7 +40,11 @@ fn every_file_has_one_input_and_every_input_a_file() {
     );
     let two = format!("{}\n[input.b]\nfile = \"*.csv\"", events_with(DATED));
     let case = Case::new(&two).file("a.csv", "id\n");
-    assert_eq!(case.refusal(), "`a.csv`: the inputs `a` and `b` both name this file");
+    assert_eq!(
+        case.refusal(),
+        "`a.csv`: the inputs `a` and `b` both name this file; only inputs that have the key `sheet`, each another one, can share a \
+         workbook"
+    );
     let case = Case::new(&from_file("a.csv", "")).file("a.csv", "id\n");
     let again = case.path("a.csv");
     assert_eq!(case.file_at(again).refusal(), "`a.csv`: the file is given twice");

@@ -1,6 +1,6 @@
 //! Inputs in NDJSON and XLSX.
 
-use crate::case::{Case, column, foreign};
+use crate::case::{Case, column, foreign, rows};
 use crate::values::events_with;
 use std::path::PathBuf;
 
@@ -129,6 +129,25 @@ fn xlsx_numbers_and_dates_do_not_depend_on_how_texts_are_written() {
     assert_eq!(column(&rows, "total"), ["1234.50", "1234.5"]);
     let refusal = case("date = { column = \"sum\", format = \"%d.%m.%Y\" }\n").refusal();
     assert!(refusal.contains("row 2, column `sum`: expected a date as `%d.%m.%Y`, but found `1234.5`"), "{refusal}");
+}
+
+#[test]
+fn inputs_share_a_workbook_if_each_reads_another_sheet() {
+    let case = |sheet: &str| {
+        let notes = format!(
+            "[input.notes]\nfile = \"jobs.xlsx\"\n{sheet}\n[[accounts]]\nfrom = \"notes\"\ncolumns = {{ account = \"text\" }}\n"
+        );
+        let mapping = events_with(DATED).replace("file = \"a.csv\"", "file = \"*.xlsx\"\nsheet = \"Jobs\"");
+        Case::new(&format!("{mapping}\n{notes}")).file_at(jobs())
+    };
+    let case_of_two = case("sheet = \"Notes\"");
+    let made = case_of_two.run().unwrap();
+    assert_eq!(column(&rows(&made.events[0]), "opportunityId"), ["7", "A-8", "9"]);
+    assert!(!column(&rows(&made.accounts[0]), "account").is_empty());
+    // The first sheet may be the one of the other input.
+    for sheet in ["sheet = \"Jobs\"", ""] {
+        assert!(case(sheet).refusal().contains("the inputs `a` and `notes` both name this file"), "{sheet}");
+    }
 }
 
 #[test]
