@@ -372,13 +372,13 @@ fn check_spread(table: &TableDeclaration, target: CanonicalTable, key: &str) -> 
     if table.columns.contains_key("date") {
         return Err(MappingFault::new(key, "the days of the period are the dates; leave `date` out of `columns`"));
     }
-    match (&spread.from, &spread.to, &spread.month) {
-        (Some(_), Some(_), None) => {
+    match (&spread.from, &spread.to, &spread.week, &spread.month) {
+        (Some(_), Some(_), None, None) | (_, _, Some(_), None) => {
             let source = ValueSource { format: spread.format.clone(), ..ValueSource::default() };
             ValueReader::new(ColumnType::Day, &source, &ClockRule::Zone(Zone::UTC), &key).map(drop)
         }
-        (None, None, Some(_)) => month_format(spread, &key).map(drop),
-        _ => Err(MappingFault::new(key, "expected `from` and `to`, or `month`")),
+        (None, None, None, Some(_)) => month_format(spread, &key).map(drop),
+        _ => Err(MappingFault::new(key, "expected `from` and `to`, `month`, or `week`")),
     }
 }
 

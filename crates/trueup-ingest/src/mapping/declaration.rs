@@ -79,8 +79,9 @@ impl MappingFile {
             names.extend(conditions.into_iter().flat_map(|conditions| conditions.keys()).map(String::as_str));
             names.extend(joins.iter().flat_map(|join| join.on.pairs()).flat_map(|(here, there)| [here, there]));
         }
-        for SpreadDeclaration { from, to, month, .. } in self.spend.iter().filter_map(|table| table.spread.as_ref()) {
-            names.extend([from, to, month].into_iter().flatten().map(String::as_str));
+        for spread in self.spend.iter().filter_map(|table| table.spread.as_ref()) {
+            let SpreadDeclaration { from, to, week, month, format: _ } = spread;
+            names.extend([from, to, week, month].into_iter().flatten().map(String::as_str));
         }
         names.extend(self.events.iter().flat_map(|table| &table.keep).map(String::as_str));
         let stages = || self.events.iter().flat_map(|table| table.stages.values());
@@ -207,12 +208,14 @@ impl ColumnPattern {
 
 /// The period of a row of spend, over whose days it is divided.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys `from` and `to`, or `month`")]
+#[serde(deny_unknown_fields, expecting = "a table with the keys `from` and `to`, `month`, or `week`")]
 pub(super) struct SpreadDeclaration {
-    /// The column of the first day.
+    /// The column of the first day; of a week, that of the report.
     pub(super) from: Option<String>,
-    /// The column of the last day.
+    /// The column of the last day; of a week, that of the report.
     pub(super) to: Option<String>,
+    /// The column of the first day of a week.
+    pub(super) week: Option<String>,
     /// The column of the month.
     pub(super) month: Option<String>,
     /// The formats of these columns, as strftime defines them.

@@ -22,6 +22,8 @@ pub(super) enum SpreadPlan {
     Days { from: Box<ColumnPlan>, to: Box<ColumnPlan> },
     /// Its month, and how it is written.
     Month(Box<ColumnPlan>, Option<DateFormat>),
+    /// The first day of its week, and the first and the last day of the report, which may cut the week.
+    Week { week: Box<ColumnPlan>, from: Option<Box<ColumnPlan>>, to: Option<Box<ColumnPlan>> },
 }
 
 /// The days of a row's period.
@@ -37,6 +39,13 @@ pub(super) struct Period {
 const MAX_DAYS: i64 = 3_660;
 
 impl Period {
+    /// Returns the days from the first to the last; `None` if these are none, or too many.
+    fn between(first: i32, last: i32) -> Option<Self> {
+        let days = i64::from(last) - i64::from(first) + 1;
+        let days = u32::try_from(days).ok().filter(|_| (1..=MAX_DAYS).contains(&days))?;
+        Some(Self { first, days })
+    }
+
     /// Returns the first day, counted from 1970-01-01.
     pub(super) const fn first(self) -> i32 {
         self.first
@@ -52,19 +61,23 @@ impl SpreadPlan {
     ) -> Result<Self, MappingFault> {
         let source =
             |column: &String, format| ValueSource { column: Some(column.clone()), format, ..ValueSource::default() };
-        match (&spread.from, &spread.to, &spread.month) {
-            (Some(from), Some(to), None) => {
-                let mut day = |name: &str, column| {
-                    planner.plan(&source(column, spread.format.clone()), ColumnType::Day, &format!("{key}.{name}"))
-                };
-                Ok(Self::Days { from: Box::new(day("from", from)?), to: Box::new(day("to", to)?) })
-            }
-            (None, None, Some(month)) => {
+        let mut day = |name: &str, column: &String| {
+            let source = source(column, spread.format.clone());
+            planner.plan(&source, ColumnType::Day, &format!("{key}.{name}")).map(Box::new)
+        };
+        match (&spread.from, &spread.to, &spread.week, &spread.month) {
+            (Some(from), Some(to), None, None) => Ok(Self::Days { from: day("from", from)?, to: day("to", to)? }),
+            (from, to, Some(week), None) => Ok(Self::Week {
+                week: day("week", week)?,
+                from: from.as_ref().map(|from| day("from", from)).transpose()?,
+                to: to.as_ref().map(|to| day("to", to)).transpose()?,
+            }),
+            (None, None, None, Some(month)) => {
                 let format = month_format(spread, key)?;
                 let month = planner.plan(&source(month, None), ColumnType::Text, &format!("{key}.month"))?;
                 Ok(Self::Month(Box::new(month), format))
             }
-            _ => Err(MappingFault::new(key, "expected `from` and `to`, or `month`")),
+            _ => Err(MappingFault::new(key, "expected `from` and `to`, `month`, or `week`")),
         }
     }
 
@@ -77,30 +90,38 @@ impl SpreadPlan {
         let none = &StringCells::Absent;
         match self {
             Self::Days { from, to } => {
-                let [first, last] = [from, to].map(|plan| plan.read(view, none, faults));
-                let (first, last) = (first?, last?);
-                let (first, last) = (first.as_primitive::<Date32Type>(), last.as_primitive::<Date32Type>());
-                let period = |row: usize| {
-                    for (plan, days) in [(from, first), (to, last)] {
-                        if days.is_null(row) {
-                            if !faults.has(row) {
-                                faults
-                                    .add(row, plan.site.fault(view, row, String::new(), "expected a date".to_owned()));
-                            }
-                            return None;
-                        }
+                let (first, last) = (read_days(from, view, faults)?, read_days(to, view, faults)?);
+                let period = |(row, (first, last)): (usize, (&Option<i32>, &Option<i32>))| {
+                    let (first, last) = ((*first)?, (*last)?);
+                    let period = Period::between(first, last);
+                    if period.is_none() {
+                        let expected =
+                            format!("expected a last day that is 0 to {} days after the first", MAX_DAYS - 1);
+                        faults.add(row, to.site.fault(view, row, day_text(last), expected));
                     }
-                    let days = i64::from(last.value(row)) - i64::from(first.value(row)) + 1;
-                    if (1..=MAX_DAYS).contains(&days) {
-                        return Some(Period { first: first.value(row), days: u32::try_from(days).unwrap_or(1) });
-                    }
-                    let value =
-                        trueup_core::Day::from_number(u16::try_from(last.value(row)).unwrap_or_default()).to_string();
-                    let expected = format!("expected a last day that is 0 to {} days after the first", MAX_DAYS - 1);
-                    faults.add(row, to.site.fault(view, row, value, expected));
-                    None
+                    period
                 };
-                Ok((0..view.len()).map(period).collect())
+                Ok(first.iter().zip(&last).enumerate().map(period).collect())
+            }
+            Self::Week { week, from, to } => {
+                let weeks = read_days(week, view, faults)?;
+                let mut of_report =
+                    |plan: Option<&ColumnPlan>| plan.map(|plan| read_days(plan, view, faults)).transpose();
+                let (from, to) = (of_report(from.as_deref())?, of_report(to.as_deref())?);
+                let period = |(row, first): (usize, &Option<i32>)| {
+                    let first = (*first)?;
+                    let day = |days: Option<&[Option<i32>]>, otherwise| days.map_or(Some(otherwise), |days| days[row]);
+                    let last = first.saturating_add(6);
+                    let (from, to) = (day(from.as_deref(), first)?, day(to.as_deref(), last)?);
+                    let period = Period::between(first.max(from), last.min(to));
+                    if period.is_none() {
+                        let expected =
+                            format!("expected a week with a day from {} to {}", day_text(from), day_text(to));
+                        faults.add(row, week.site.fault(view, row, day_text(first), expected));
+                    }
+                    period
+                };
+                Ok(weeks.iter().enumerate().map(period).collect())
             }
             Self::Month(plan, format) => {
                 let texts = StringCells::of(Some(&plan.read(view, none, faults)?))?;
@@ -120,6 +141,23 @@ impl SpreadPlan {
             }
         }
     }
+}
+
+/// Reads a column of days, which every row has; `None` for a row with a fault.
+fn read_days(plan: &ColumnPlan, view: &RowView<'_>, faults: &mut PickedFaults) -> Result<Vec<Option<i32>>, ArrowError> {
+    let days = plan.read(view, &StringCells::Absent, faults)?;
+    let days = days.as_primitive::<Date32Type>();
+    for row in (0..view.len()).filter(|row| days.is_null(*row)) {
+        if !faults.has(row) {
+            faults.add(row, plan.site.fault(view, row, String::new(), "expected a date".to_owned()));
+        }
+    }
+    Ok(days.iter().collect())
+}
+
+/// Returns a day as text. It was read as a date, whose bounds are checked later.
+fn day_text(day: i32) -> String {
+    trueup_core::Day::from_number(u16::try_from(day).unwrap_or_default()).to_string()
 }
 
 /// Returns the format of months; `None` if the mapping gives none.

@@ -65,6 +65,28 @@ fn months_are_divided_over_their_days() {
     }
 }
 
+/// A platform names a week by its Monday, also one of which the report has only some days.
+#[test]
+fn weeks_are_divided_over_their_days() {
+    let days = |case: Case| -> Vec<String> {
+        case.spend().iter().map(|row| format!("{} {}", &row["date"][5..], row["adSpend"])).collect()
+    };
+    let text = "Week,Cost\n31.08.2026,6\n28.09.2026,0.000003\n";
+    let whole = Case::new(&spend("week = \"Week\", format = \"%d.%m.%Y\"", "adSpend = \"Cost\"")).file("a.csv", text);
+    let whole = days(whole);
+    assert_eq!((whole.len(), whole[0].as_str(), whole[6].as_str()), (14, "08-31 0.857142", "09-06 0.857143"));
+    // The days of the report are constants of the input, or columns of the file.
+    let of_report = spend("week = \"Week\", from = \"from\", to = \"to\", format = \"%d.%m.%Y\"", "adSpend = \"Cost\"");
+    let compute = "compute = { from = { value = \"01.09.2026\" }, to = { value = \"30.09.2026\" } }\n[[spend]]";
+    let case = |text: &str| Case::new(&of_report.replace("[[spend]]", compute)).file("a.csv", text);
+    let cut = days(case(text));
+    assert_eq!(cut[..2], ["09-01 1.000000", "09-02 1.000000"]);
+    assert_eq!(cut[6..], ["09-28 0.000001", "09-29 0.000001", "09-30 0.000001"]);
+    let refusal = case("Week,Cost\n05.10.2026,1\n").refusal();
+    let expected = "`a.csv`, line 2, column `Week`: expected a week with a day from 2026-09-01 to 2026-09-30, but found `2026-10-05`";
+    assert!(refusal.starts_with(expected), "{refusal}");
+}
+
 #[test]
 fn periods_that_cannot_be_read_are_refused() {
     for (row, expected) in [
@@ -92,8 +114,11 @@ fn periods_that_cannot_be_read_are_refused() {
         "{refusal}"
     );
     for (keys, expected) in [
-        ("from = \"s\"", "key `spend[0].spread`: expected `from` and `to`, or `month`"),
-        ("from = \"s\", to = \"e\", month = \"m\"", "key `spend[0].spread`: expected `from` and `to`, or `month`"),
+        ("from = \"s\"", "key `spend[0].spread`: expected `from` and `to`, `month`, or `week`"),
+        (
+            "from = \"s\", to = \"e\", month = \"m\"",
+            "key `spend[0].spread`: expected `from` and `to`, `month`, or `week`",
+        ),
         (
             "month = \"m\", format = \"%b\"",
             "key `spend[0].spread.format`, value `%b`: expected specifiers of a month and a year",
