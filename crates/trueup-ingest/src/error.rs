@@ -116,6 +116,7 @@ impl IngestError {
             | ErrorKind::Rejected { .. }
             | ErrorKind::Mapping { .. }
             | ErrorKind::MappingSyntax { .. }
+            | ErrorKind::StoredMapping { .. }
             | ErrorKind::AllRejected { .. }
             | ErrorKind::ManyRejects { .. }
             | ErrorKind::ManySharedIds { .. }

@@ -7,7 +7,6 @@ use crate::report::LeftOutRows;
 use crate::source::ReadLimits;
 use crate::table::Table;
 use crate::{IngestError, Input};
-use std::path::PathBuf;
 use trueup_core::files::Files;
 use trueup_core::model::{Accounts, ClockZone};
 
@@ -16,8 +15,8 @@ use trueup_core::model::{Accounts, ClockZone};
 #[derive(Default)]
 pub(crate) struct MappedInputs {
     tables: MappedTables,
-    /// The path of the mapping, which reads the files that are given as events; `None` if there is none.
-    mapping: Option<PathBuf>,
+    /// What warnings call the mapping, which reads the files that are given as events; `None` if there is none.
+    mapping: Option<String>,
 }
 
 impl MappedInputs {
@@ -34,7 +33,7 @@ impl MappedInputs {
         let given = given.iter().filter(|(table, _)| *table == Table::Events);
         let raw: Vec<Input> = given.map(|(_, input)| input.clone()).collect();
         let tables = mapping.tables(&raw, files, limits, clock_zone, Some(stored))?;
-        Ok(Self { tables, mapping: Some(mapping.path().to_owned()) })
+        Ok(Self { tables, mapping: Some(mapping.title()) })
     }
 
     /// Sets the accounts whose time zones clock times may be in, and whose currencies amounts are in. Must be called
@@ -71,7 +70,7 @@ impl MappedInputs {
         let mut all: Vec<String> = self.tables.missing_warning().into_iter().collect();
         for mapper in self.tables.inputs.iter().filter_map(|(_, input)| input.mapper.as_ref()) {
             let warnings = mapper.warnings().into_iter();
-            for warning in warnings.map(|warning| format!("mapping `{}`, {warning}", mapping.display())) {
+            for warning in warnings.map(|warning| format!("{mapping}, {warning}")) {
                 // The stages of a wide table have the same rows.
                 if !all.contains(&warning) {
                     all.push(warning);

@@ -183,9 +183,14 @@ impl Mapping {
         &self.text
     }
 
-    /// Returns the path of the file, for messages.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
+    /// Returns whether a dataset has the mapping, and it was not given.
+    pub(crate) fn is_stored(&self) -> bool {
+        self.is_stored
+    }
+
+    /// Returns what warnings call the mapping.
+    pub(crate) fn title(&self) -> String {
+        if self.is_stored { self.name.clone() } else { format!("mapping `{}`", self.path.display()) }
     }
 
     fn parse(text: String, path: &Path) -> Result<Self, IngestError> {

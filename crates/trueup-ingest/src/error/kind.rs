@@ -363,6 +363,18 @@ pub enum ErrorKind {
         /// The key, and the reason.
         fault: MappingFault,
     },
+    /// A key of the mapping that the dataset keeps cannot be carried out.
+    #[error(
+        "the mapping that the dataset keeps, {fault}; `trueup inspect {} --mapping` shows it, as a file to edit and to give again with \
+         `--mapping`",
+        dataset.display()
+    )]
+    StoredMapping {
+        /// The dataset.
+        dataset: PathBuf,
+        /// The key, and the reason.
+        fault: MappingFault,
+    },
     /// The mapping is not TOML, or has a key that mappings do not have or a wrong kind of value.
     #[error("mapping `{}`: {error}", without_credentials(path).display())]
     MappingSyntax {

@@ -44,6 +44,18 @@ impl fmt::Display for MappingFault {
     }
 }
 
+impl IngestError {
+    /// Names the dataset in place of a file, if the fault is in the mapping that the dataset keeps.
+    pub(crate) fn of_stored_mapping(self, dataset: &Path) -> Self {
+        match *self.0 {
+            ErrorKind::Mapping { fault, .. } => {
+                ErrorKind::StoredMapping { dataset: without_credentials(dataset), fault }.into()
+            }
+            other => other.into(),
+        }
+    }
+}
+
 /// Adds the path of the mapping to a fault.
 pub(crate) trait OfMapping<T> {
     fn of_mapping(self, path: &Path) -> Result<T, IngestError>;

@@ -181,7 +181,8 @@ impl TablePlanner<'_> {
         let rows = Arc::new(rows.finish(self.reading)?);
         let credit = self.credit.filter(|_| target == CanonicalTable::Events);
         let mapping = self.reading.name;
-        let shown = PathBuf::from(format!("{} [[{}]]", self.reading.mapping.display(), target.key()));
+        let named = if self.reading.is_stored { Path::new(mapping) } else { self.reading.mapping };
+        let shown = PathBuf::from(format!("{} [[{}]]", named.display(), target.key()));
         let mut mapper =
             |(key, columns, dates, conditions): (String, Vec<(String, ColumnPlan)>, Dates, Vec<Condition>)| {
                 let data_type = |name: &str, plan: &ColumnPlan| {

@@ -52,15 +52,19 @@ fn later_ingests_use_the_mapping_of_the_dataset() {
 }
 
 #[test]
-fn a_fault_of_a_stored_mapping_names_its_file() {
+fn a_fault_of_a_stored_mapping_says_where_the_mapping_is() {
     let case = Case::new(FIRST);
     let into = || Ingest::into(case.path("dataset")).wait(LOCK_WAIT);
     into().events(log(&case, "log-1.csv")).mapping(case.path("mapping.toml")).run().unwrap();
     std::fs::write(case.path("log-2.csv"), "ref,when\n1,2025-01-02\n").unwrap();
     let refused = into().events(case.path("log-2.csv")).stored_mapping(true).run().unwrap_err().to_string();
-    assert!(
-        refused.contains("dataset/mapping/00000001-0000-") && refused.contains("`events[0].columns.date`"),
-        "{refused}"
+    assert_eq!(
+        refused,
+        format!(
+            "the mapping that the dataset keeps, key `events[0].columns.date`, value `day`: no input has this column; the columns are: \
+             ref, when; `trueup inspect {} --mapping` shows it, as a file to edit and to give again with `--mapping`",
+            case.path("dataset").display()
+        )
     );
     // The format that is given does not replace what the name of a file says, as with a given mapping.
     let format = trueup_ingest::FileFormat::NDJSON;

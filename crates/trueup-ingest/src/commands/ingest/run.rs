@@ -85,7 +85,11 @@ impl Ingestion {
         };
         let mapping = self.read_mapping(given, latest.as_ref(), dir)?;
         let (limits, stored) = (run.settings.limits(), StoredDataset { dir, manifest: latest.as_ref() });
-        let mapped = MappedInputs::new(mapping.as_ref(), given, files, limits, self.clock_zone, stored)?;
+        let mapped = MappedInputs::new(mapping.as_ref(), given, files, limits, self.clock_zone, stored);
+        let mapped = mapped.map_err(|error| match &mapping {
+            Some(mapping) if mapping.is_stored() => error.of_stored_mapping(dir),
+            _ => error,
+        })?;
         let mut plan = BatchPlan::new(given, &mapped, latest.as_ref(), self.batch_settings(run), files, monitor)?;
         if !plan.changes_accounts() {
             plan.decide(&accounts::stored(latest.as_ref(), dir)?)?;
@@ -197,7 +201,7 @@ impl Ingestion {
         let Some(file) = stored else { return Ok(None) };
         let path = dir.join(&file.path);
         let text = read_mapping(dir, file).of_dataset(&path)?;
-        Mapping::stored(text, &without_credentials(&path)).map(Some)
+        Mapping::stored(text, &without_credentials(&path)).map(Some).map_err(|error| error.of_stored_mapping(dir))
     }
 
     /// Writes the new data files. Returns the manifest that names them. Accounts come first, because events need their
