@@ -12,6 +12,9 @@ const MIN_PREFIX: usize = 3;
 const CHARS_PER_EDIT: usize = 4;
 /// The most characters of a text or a word that is compared by edits, because the time grows with the square of them.
 const MAX_EDITED: usize = 64;
+/// The fewest digits of a phone number without the code of its country, and the most of such a code.
+const MIN_NUMBER: usize = 7;
+const MAX_COUNTRY_CODE: usize = 3;
 /// Words that do not tell one name from another.
 const FILLERS: [&str; 10] = ["a", "by", "count", "in", "nr", "num", "number", "of", "per", "the"];
 
@@ -20,6 +23,8 @@ const FILLERS: [&str; 10] = ["a", "by", "count", "in", "nr", "num", "number", "o
 pub(crate) enum Difference {
     /// The letters and digits are equal, so that only case, blanks and punctuation differ.
     Punctuation,
+    /// Both are phone numbers, and one has the code of the country, too.
+    CountryCode,
     /// A few edits turn one text into the other: the cost of the edits.
     Edits(usize),
     /// Every word of the text is, perhaps in another form, a word of the known text, in any order: the cost of the
@@ -54,6 +59,9 @@ impl Wanted {
         if !self.plain.is_empty() && self.plain == plain(known) {
             return Some(Difference::Punctuation);
         }
+        if is_same_number(&self.plain, &plain(known)) {
+            return Some(Difference::CountryCode);
+        }
         self.edits(known).map(Difference::Edits).or_else(|| self.other_words(known).map(Difference::Words))
     }
 
@@ -84,6 +92,13 @@ impl Wanted {
         }
         (!self.words.is_empty()).then(|| 2 * known.len().saturating_sub(self.words.len()) + inexact)
     }
+}
+
+/// Returns whether two texts of digits are the same phone number but for the code of its country.
+fn is_same_number(one: &str, other: &str) -> bool {
+    let (long, short) = if one.len() > other.len() { (one, other) } else { (other, one) };
+    let is_number = short.len() >= MIN_NUMBER && long.bytes().all(|byte| byte.is_ascii_digit());
+    is_number && long.strip_suffix(short).is_some_and(|code| (1..=MAX_COUNTRY_CODE).contains(&code.len()))
 }
 
 /// Returns the known texts that are most similar to `text`, at most three: those with the smallest
@@ -230,6 +245,9 @@ mod tests {
         assert_eq!(most_similar("google", channels), ["Google Ads"]);
         assert_eq!(most_similar("search", channels), ["Organic Search", "Paid Search"]);
         assert_eq!(most_similar("Facebook", channels), [""; 0]);
+        let numbers = ["+14385556972", "+14385556973", "6972"];
+        assert_eq!(most_similar("(438) 555-6972", numbers), ["+14385556972"]);
+        assert_eq!(most_similar("438-555-1111", numbers), [""; 0]);
     }
 
     #[test]

@@ -7,12 +7,15 @@ use crate::exit::Failure;
 use crate::notice;
 use crate::output::{self, ObjectFormat};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
+use trueup::query::{AccountFilter, EventsQuery, Filter};
 use trueup::versions::version_ranges;
-use trueup_ingest::{Forget, ForgetSummary};
+use trueup::{Dataset, Execution, Shown, UnseenValue};
+use trueup_ingest::{Customer, Forget, ForgetSummary};
 use trueup_report::number;
 
 /// The most customers of whom nothing was found that messages list.
@@ -87,9 +90,19 @@ impl ForgetCommand {
             Some(_) => Failure::stopped("the command was canceled; run it again to complete it", stopped),
             None => error.into(),
         })?;
-        for customer in summary.absent.iter().take(NAMED) {
+        let named = summary.absent.get(..NAMED).unwrap_or(&summary.absent);
+        // The customers are forgotten already, and a hint is not worth an error.
+        let known = self.unseen(named).unwrap_or_default();
+        for customer in named {
             let place = if self.purge { "in any version" } else { "in the newest version" };
-            notice::warning(format!("there is no event of {customer} {place}"));
+            let is_same = |(account, unseen): &&(&str, UnseenValue)| {
+                *account == customer.account && unseen.value == customer.opportunity_id
+            };
+            let similar = known.iter().find(is_same).map_or(&[][..], |(_, unseen)| unseen.similar.as_slice());
+            let similar: Vec<String> = similar.iter().map(|id| format!("`{}`", Shown(id))).collect();
+            let hint =
+                if similar.is_empty() { String::new() } else { format!("; did you mean {}?", similar.join(" or ")) };
+            notice::warning(format!("there is no event of {customer} {place}{hint}"));
         }
         if let Some(more) = summary.absent.len().checked_sub(NAMED).filter(|more| *more > 0) {
             notice::warning(format!("nor of {more} more; --format json names all"));
@@ -120,6 +133,28 @@ impl ForgetCommand {
             forget = forget.threads(threads.get());
         }
         forget
+    }
+
+    /// Returns which of some customers the newest version does not have, each with its account and the most similar
+    /// customers of that account.
+    fn unseen<'c>(&self, customers: &'c [Customer]) -> Result<Vec<(&'c str, UnseenValue)>, Failure> {
+        let mut all = Vec::new();
+        let accounts: BTreeSet<&str> = customers.iter().map(|customer| customer.account.as_str()).collect();
+        if accounts.is_empty() {
+            return Ok(all);
+        }
+        let dataset = Dataset::open(&self.dataset)?;
+        let Some(days) = dataset.date_range() else { return Ok(all) };
+        for account in accounts {
+            let of_account = customers.iter().filter(|customer| customer.account == account);
+            let ids = of_account.map(|customer| Filter::equals("opportunityId", &customer.opportunity_id));
+            let query = EventsQuery::new(["eventCount"], days.start, days.end).allow_long_total().accounts([account]);
+            let query = query.filter(Filter::Any(ids.collect()));
+            let among = AccountFilter::Only([account.to_owned()].into());
+            let unseen = dataset.unseen_values_among(&query, &among, &Execution::default())?;
+            all.extend(unseen.into_iter().map(|unseen| (account, unseen)));
+        }
+        Ok(all)
     }
 
     fn write_summary(&self, summary: &ForgetSummary, out: &mut impl Write) -> io::Result<()> {

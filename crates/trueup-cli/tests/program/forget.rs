@@ -71,6 +71,26 @@ fn a_customer_is_forgotten_and_purged() {
     assert_eq!(customers(&workspace), before.replace("acme,ann-7c1f,1\n", ""));
 }
 
+/// A phone number as people write it is not the customer, which the number names in another spelling.
+#[test]
+fn a_customer_in_another_spelling_is_named() {
+    let workspace = workspace();
+    workspace.write("calls.csv", "account,opportunityId,type,date\nacme,+14385556972,booked,2025-01-09\n");
+    workspace.run(&["ingest", "calls.csv", "--into", "ds"]).succeeded();
+    let run =
+        workspace.run(&["forget", "ds", "--account", "acme", "--customer", "(438) 555-6972", "--customer", "Ann-7c1f"]);
+    assert_eq!(
+        run.stderr,
+        "warning: there is no event of customer `(438) 555-6972` of account `acme` in the newest version; did you mean \
+         `+14385556972`?\n\
+         warning: there is no event of customer `Ann-7c1f` of account `acme` in the newest version; did you mean `ann-7c1f`?\n"
+    );
+    assert!(
+        run.code == 0 && run.stdout.contains("\nforgot   0 customers with 0 events\nrecorded 2 customers, "),
+        "{run:?}"
+    );
+}
+
 #[test]
 fn customers_of_a_file_are_forgotten_with_their_rejected_rows() {
     let workspace = workspace();

@@ -147,7 +147,7 @@ pub(crate) fn similar_names_with<'a>(name: &str, others: impl Iterator<Item = &'
         // One edit turns an abbreviation into another one.
         Difference::Edits(_) => synonym.len() > MAX_ABBREVIATION,
         // A synonym that merely shares words says less than a field that does.
-        Difference::Words(_) => false,
+        Difference::CountryCode | Difference::Words(_) => false,
     }));
     let mut similar: Vec<String> = Vec::new();
     for name in least(differences) {
