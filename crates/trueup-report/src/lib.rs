@@ -313,11 +313,20 @@ impl ReportSpec {
         &self.accounts
     }
 
-    /// Returns the days of the report.
+    /// Returns the days of the report. Its data begin on the first day of its own accounts, because days on which only
+    /// other accounts had data say nothing about these.
     fn period(&self, dataset: &Dataset, execution: &Execution) -> Result<ReportDays, ReportError> {
-        let data = match self.reader {
-            Some(_) => dataset.days_of(&self.accounts, execution)?,
-            None => dataset.date_range(),
+        let all = dataset.date_range();
+        let own = if self.accounts.is_empty() { all } else { dataset.days_of(&self.accounts, execution)? };
+        let data = match (&self.reader, own) {
+            // This reader must not learn which days other accounts have.
+            (Some(_), own) => own,
+            // Until which day the data are complete is what all accounts say; these may have had quiet days.
+            (None, Some(own)) if own.start <= self.month.end => {
+                all.map(|all| DateRange { start: own.start, end: all.end })
+            }
+            // The accounts begin after the month, which a report says; the days of the dataset are not at fault.
+            (None, _) => all,
         };
         ReportDays::new(data, self.month, self.through)
     }

@@ -396,6 +396,27 @@ fn notes_speak_only_of_comparisons_that_there_are() {
     );
 }
 
+/// The month before the first day of a client has nothing to compare with, although other clients have data then.
+#[test]
+fn the_data_of_a_report_begin_with_those_of_its_accounts() {
+    let workspace = Workspace::new();
+    let rows = "old,1,lead-originated,2026-03-20\nold,2,lead-originated,2026-05-30\nnew,3,lead-originated,2026-04-02\n\
+                new,4,lead-originated,2026-05-03\n";
+    workspace.write("events.csv", &format!("account,opportunityId,type,date\n{rows}"));
+    assert_eq!(workspace.run(&["ingest", "events.csv", "--into", "ds"]).code, 0);
+    let of = |month: &str, account: &str| {
+        workspace.run(&["report", "ds", "--month", month, "--account", account, "--format", "md"]).stdout
+    };
+    let none = "Against March 2026: no comparison, because the data begin on 2026-04-02.";
+    let april = of("2026-04", "new");
+    assert!(april.contains(none) && april.contains("- Data: 2026-04-02 to 2026-05-30, version 1"), "{april}");
+    let may = of("2026-05", "new");
+    assert!(may.contains("The data begin on 2026-04-02, so that April 2026 is not complete."), "{may}");
+    assert!(!of("2026-04", "old").contains("no comparison, because the data begin on 2026-04"), "{april}");
+    // Before its first day, an account has nothing, which is no error.
+    assert!(of("2026-03", "new").contains("There were neither events nor spend in March 2026."));
+}
+
 #[test]
 fn the_channel_of_revenue_may_be_that_of_the_first_conversion() {
     // The leads are of one system, and the jobs of another, which knows no channels.
