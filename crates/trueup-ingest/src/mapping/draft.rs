@@ -26,7 +26,7 @@ use crate::given::is_stream;
 use crate::mapping::known_exports::Template;
 use crate::source::{Input, file_name, unpacked_name};
 use export::{FoundExport, Recognition, RowCondition, RowTest, recognitions};
-use kind::{FileKind, kinds};
+use kind::{FileKind, JoinKey, join_of_customers, kinds};
 use sample::FileSample;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -109,14 +109,17 @@ pub fn draft(files: &[PathBuf], options: &DraftOptions) -> Result<MappingDraft, 
     }
     let inputs: Vec<DraftInput<'_>> = name_inputs(&samples);
     let kinds = kinds(&samples, &recognitions);
+    let of_customers: Vec<Option<(usize, JoinKey)>> =
+        (0..samples.len()).map(|at| join_of_customers(&samples, &kinds, at)).collect();
     let mut text = DraftText::default();
     for (input, recognition) in inputs.iter().zip(&recognitions) {
         write_input(&mut text, input, recognition.found());
     }
     let mut drafted = Drafted::default();
     for (at, ((input, kind), recognition)) in inputs.iter().zip(&kinds).zip(&recognitions).enumerate() {
-        let joined: Vec<_> =
+        let mut joined: Vec<_> =
             kinds.iter().zip(&inputs).filter_map(|(kind, input)| Some((kind.join_to(at)?, input))).collect();
+        joined.extend(of_customers[at].iter().map(|(other, join)| (join, &inputs[*other])));
         TableDraft::new(input, &joined, &mut text).write(kind, recognition, &mut drafted)?;
     }
     let Drafted { mut copied, has_unknown_account, of_exports, identified_by, .. } = drafted;

@@ -405,7 +405,7 @@ fn channels_that_have_other_names_in_spend_are_asked_about() {
     }
     assert!(draft("Google").contains("\nattributionChannel = \"Network\"  # by its name; `Google`\n"));
     // Two files of events need no channel in common.
-    let both = drafted(&[("crm.csv", crm), ("more.csv", &crm.replace("Google", "Yelp").replace("1,", "2,"))]);
+    let both = drafted(&[("crm.csv", crm), ("more.csv", &crm.replace("Google", "Yelp"))]);
     assert!(!both.contains("no value in common"), "{both}");
 }
 
@@ -692,4 +692,82 @@ fn a_header_below_title_lines_has_the_separator_of_its_file() {
     let spend = drafted(&[("b.csv", "Day,Account,Cost,Impr\n2026-03-01,oak,5.00,\"10,000\"\n")]);
     assert!(spend.contains("\nimpressions = \"Impr\"  # by its name; `10,000`\n"), "{spend}");
     assert!(!spend.contains("open_questions"), "{spend}");
+}
+
+/// Leads of a call tracker, and the jobs and invoices of another system, which has ids of its own.
+#[test]
+fn the_answers_about_customers_make_leads_and_jobs_meet() {
+    let files = [
+        (
+            "leads.csv",
+            "Lead ID,Account,Date Created,Lead Status,Contact Phone,Contact Email\n\
+             481,Peña – GVL,2026-01-02,New,864-232-8207,a@x.com\n482,PENA GVL,2026-01-03,New,(828) 676-8643,b@x.com\n",
+        ),
+        (
+            "jobs.csv",
+            "Job #,Client,Primary Phone,Service Area,Created,Status,Job Total\n\
+             61,Ann,+18642328207,\"Greenville, SC\",2026-01-05,Done,$0.00\n\
+             62,Bob,828.676.8643,Greenville SC,2026-01-06,Canceled,$9.00\n",
+        ),
+        (
+            "invoices.csv",
+            "Invoice #,Job #,Client,Invoice Date,Status,Tax,Surcharge,Total\n\
+             I1,61,Ann,2026-01-09,Paid,7,0.75,$107.50\nI2,61,Ann,2026-01-10,Paid,3,0.25,$50.00\n",
+        ),
+    ];
+    let draft = drafted(&files);
+    let customers: Vec<&str> = draft.lines().filter_map(|line| line.strip_prefix("#opportunityId = ")).collect();
+    let names: Vec<&str> = customers.iter().map(|line| line.split("  # ").next().unwrap()).collect();
+    let phone = |name: &str| format!("{{ column = \"{name}\", normalize = \"phone\", region = \"US\" }}");
+    let mail = "{ column = \"Contact Email\", normalize = \"email\" }";
+    let [of_leads, of_jobs] = ["Contact Phone", "Primary Phone"].map(phone);
+    let expected = [
+        &[of_leads.as_str(), mail, "\"Lead ID\""][..],
+        &[&of_jobs, "\"Job #\"", "\"Client\"", "\"Service Area\""],
+        &[&of_jobs, "\"Invoice #\""],
+    ];
+    assert_eq!(names, expected.concat(), "{draft}");
+    for line in [
+        "are `Peña – GVL` and `PENA GVL` of \"Account\" one account? The values differ only in case, blanks, punctuation or accents.",
+        "# Joined to \"jobs\", whose rows say who the customer is: every sampled key has a row.\n\
+         join = [{ input = \"jobs\", on = \"Job #\", unmatched = \"refuse\" }]\n",
+        "#account = { column = \"Service Area\", map = { \"Greenville SC\" = \"Greenville, SC\" }, unmapped = \"keep\" }  # of \"jobs\": ",
+    ] {
+        assert!(draft.contains(line), "{line}\n{draft}");
+    }
+    let mapping = answered(
+        &draft,
+        &[
+            "account = { column = \"Account\", map",
+            "account = { column = \"Service Area\", map",
+            "account = { column = \"Service Area\", map",
+            "opportunityId = { column = \"Contact Phone\"",
+            "opportunityId = { column = \"Primary Phone\"",
+            "opportunityId = { column = \"Primary Phone\"",
+        ],
+    );
+    let made = "account,date,opportunityId,type\nPeña – GVL,2026-01-02,+18642328207,lead-originated\n\
+                Peña – GVL,2026-01-03,+18286768643,lead-originated\n\n\
+                account,date,opportunityId,type\n\"Greenville, SC\",2026-01-05,+18642328207,closed\n\
+                \"Greenville, SC\",2026-01-06,+18286768643,canceled\n\n\
+                account,date,opportunityId,total,type\n\"Greenville, SC\",2026-01-09,+18642328207,107.50,closed\n\
+                \"Greenville, SC\",2026-01-10,+18642328207,50.00,closed\n";
+    assert_eq!(events(&mapping, &files), made.replace('"', ""));
+}
+
+#[test]
+fn accounts_and_customers_that_two_files_do_not_share_are_questions() {
+    let leads = ("leads.csv", "account,customer_id,date,status\noak,7,2026-01-02,New\n");
+    let jobs = |row: &str| format!("account,customer_id,date,status\n{row},2026-01-03,Done\n");
+    let [same, other] = ["oak,7", "Oakville,C7"].map(jobs);
+    assert!(!drafted(&[leads, ("jobs.csv", &same)]).contains("QUESTION"));
+    let draft = drafted(&[leads, ("jobs.csv", &other)]);
+    for line in [
+        "\"account\" and \"account\" of \"leads.csv\" have no value in common: `Oakville`, but `oak`. ",
+        "#account = { column = \"account\", map = { \"Oakville\" = \"...\" } }\n",
+        "\"customer_id\" and \"customer_id\" of \"leads.csv\" have no value in common: `C7`, but `7`. A lead becomes revenue only ",
+        "\n#opportunityId = \"customer_id\"  # 1 distinct value such as `C7`\n",
+    ] {
+        assert!(draft.contains(line), "{line}\n{draft}");
+    }
 }

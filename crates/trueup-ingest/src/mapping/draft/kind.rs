@@ -2,7 +2,7 @@
 
 use super::export::Recognition;
 use super::formats::{AmountForm, DateForm};
-use super::names::{is_former, rank, stages_of};
+use super::names::{is_former, is_id_name, rank, stages_of};
 use super::sample::{ColumnSample, FileSample};
 use hashbrown::HashSet;
 
@@ -33,6 +33,8 @@ pub(super) struct JoinKey {
     pub(super) there: String,
     /// The distinct sampled values of `here` that `there` does not have.
     pub(super) unmatched: usize,
+    /// Whether the other file has the phone numbers or addresses of customers, which this one lacks.
+    pub(super) has_customers: bool,
 }
 
 /// Returns the kind of each file, given what is known of them.
@@ -46,8 +48,9 @@ pub(super) fn kinds(samples: &[FileSample], recognitions: &[Recognition]) -> Vec
         if matches!(kinds[at], FileKind::Unknown) {
             let others =
                 (0..samples.len()).filter(|other| !matches!(kinds[*other], FileKind::Unknown | FileKind::Joined(_)));
-            let found =
-                others.filter_map(|other| join(&samples[at], &samples[other], other)).min_by_key(|join| join.unmatched);
+            let found = others
+                .filter_map(|other| join(&samples[at], &samples[other], other, &|_| true))
+                .min_by_key(|join| join.unmatched);
             if let Some(join) = found {
                 kinds[at] = FileKind::Joined(join);
             }
@@ -95,9 +98,28 @@ fn stage_column(sample: &FileSample) -> Option<&ColumnSample> {
     scored.max_by_key(|(score, _)| *score).map(|(_, column)| column)
 }
 
-/// Finds the columns by which the rows of `there` are joined to those of `here`.
-fn join(there: &FileSample, here: &FileSample, to: usize) -> Option<JoinKey> {
-    let unique = there.columns.iter().filter(|column| column.is_unique() && !column.has_more);
+/// Finds the file of other events that says who the customers of a file are, which has neither phone numbers nor
+/// addresses of mail: both have the same numbers of jobs, for example. Returns the number of that file, too.
+pub(super) fn join_of_customers(samples: &[FileSample], kinds: &[FileKind], at: usize) -> Option<(usize, JoinKey)> {
+    let has_contacts = |sample: &FileSample| sample.columns.iter().any(|column| column.contact().is_some());
+    if !matches!(kinds[at], FileKind::Events { .. } | FileKind::Customers) || has_contacts(&samples[at]) {
+        return None;
+    }
+    let is_other = |other: &usize| {
+        let is_of_events = matches!(kinds[*other], FileKind::Events { .. } | FileKind::Customers | FileKind::Export);
+        *other != at && is_of_events && has_contacts(&samples[*other])
+    };
+    let others = (0..samples.len()).filter(is_other);
+    let found = others.filter_map(|other| Some((other, join(&samples[other], &samples[at], at, &is_id_name)?)));
+    let named = found.filter(|(_, join)| join.here == join.there);
+    let (other, join) = named.min_by_key(|(_, join)| join.unmatched)?;
+    Some((other, JoinKey { has_customers: true, ..join }))
+}
+
+/// Finds the columns by which the rows of `there` are joined to those of `here`, among columns of `there` with
+/// certain names.
+fn join(there: &FileSample, here: &FileSample, to: usize, is_key: &dyn Fn(&str) -> bool) -> Option<JoinKey> {
+    let unique = there.columns.iter().filter(|column| column.is_unique() && !column.has_more && is_key(&column.name));
     let keys = unique.flat_map(|column| {
         let known: HashSet<&str> = column.texts().collect();
         here.columns.iter().filter_map(move |other| {
@@ -106,7 +128,7 @@ fn join(there: &FileSample, here: &FileSample, to: usize) -> Option<JoinKey> {
             // A name that differs needs every value to match.
             let fits = matched > 0 && (unmatched == 0 || (other.name == column.name && matched >= unmatched));
             let (here, there) = (other.name.clone(), column.name.clone());
-            fits.then_some((other.name != column.name, JoinKey { to, here, there, unmatched }))
+            fits.then_some((other.name != column.name, JoinKey { to, here, there, unmatched, has_customers: false }))
         })
     });
     keys.min_by_key(|(has_other_name, join)| (*has_other_name, join.unmatched)).map(|(_, join)| join)

@@ -103,8 +103,21 @@ const SYNONYMS: [(&str, &[&str]); 14] = [
 ];
 
 /// Names that may mean an account, which only the user knows.
-pub(super) const ACCOUNT_LIKE: [&str; 11] =
-    ["branch", "location", "store", "company", "business", "office", "site", "franchise", "client", "key", "region"];
+pub(super) const ACCOUNT_LIKE: [&str; 13] = [
+    "branch",
+    "location",
+    "servicearea",
+    "businessunit",
+    "store",
+    "company",
+    "business",
+    "office",
+    "site",
+    "franchise",
+    "client",
+    "key",
+    "region",
+];
 
 /// Words by stage, in the order of [`stage_names`].
 const STAGE_WORDS: [&[&str]; 6] = [
@@ -155,6 +168,14 @@ pub(super) fn is_amount_name(name: &str) -> bool {
 /// Words in names of amounts.
 const AMOUNT_WORDS: [&str; 11] =
     ["amount", "total", "subtotal", "revenue", "value", "price", "paid", "sum", "sale", "sales", "budget"];
+
+/// Returns whether a name says that its column holds money of any kind, such as a tax, which is no amount of an event.
+pub(super) fn is_money_name(name: &str) -> bool {
+    const MONEY: [&str; 12] =
+        ["tax", "taxes", "vat", "discount", "tip", "tips", "deposit", "balance", "due", "fee", "fees", "margin"];
+    let says = |word: &String| MONEY.contains(&word.as_str());
+    is_amount_name(name) || is_spend_name(name) || (words(name).iter().any(says) && !is_number_name(name))
+}
 
 /// Returns whether a name says that its column holds numbers that are no amounts, such as `Lead #`, `Invoice No` and
 /// `Total hours`.

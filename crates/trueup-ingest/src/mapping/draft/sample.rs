@@ -315,6 +315,32 @@ impl ColumnSample {
         self.empty == 0 && self.filled > 0 && self.values.iter().all(|(_, rows)| *rows == 1)
     }
 
+    /// Returns the values that differ from an earlier one only in case, blanks, punctuation or accents, each with the
+    /// earlier one. Of columns with many values, none.
+    pub(super) fn spellings(&self) -> Vec<(&str, &str)> {
+        const MAX_COMPARED: usize = 200;
+        let is_few = self.values.len() <= MAX_COMPARED;
+        let letters = |text: &str| -> Vec<char> {
+            text.chars().filter(|char| char.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+        };
+        let is_accented =
+            |one: char, other: char| one.is_ascii_alphabetic() && !other.is_ascii() && other.is_alphabetic();
+        let alike =
+            |(one, other): (&char, &char)| one == other || is_accented(*one, *other) || is_accented(*other, *one);
+        let is_spelling = |one: &[char], other: &[char]| {
+            !one.is_empty() && one.len() == other.len() && one.iter().zip(other).all(alike)
+        };
+        let (mut firsts, mut spellings): (Vec<(&str, Vec<char>)>, _) = (Vec::new(), Vec::new());
+        for text in self.texts().filter(|_| is_few) {
+            let own = letters(text);
+            match firsts.iter().find(|(_, first)| is_spelling(&own, first)) {
+                Some((first, _)) => spellings.push((text, *first)),
+                None => firsts.push((text, own)),
+            }
+        }
+        spellings
+    }
+
     /// Returns the first values for a comment, such as ``` `a`, `b`, ... ```.
     pub(super) fn examples(&self) -> String {
         const SHOWN: usize = 3;

@@ -1,6 +1,8 @@
-//! Drafts the table that the rows of a file become. The dimensions that events and spend share are in `dimensions`, the
-//! stages of events in `stages`, and the tables of exports of known products in `export`.
+//! Drafts the table that the rows of a file become. The customer of events is in `customer`, the dimensions that events
+//! and spend share in `dimensions`, the stages of events in `stages`, and the tables of exports of known products in
+//! `export`.
 
+mod customer;
 mod dimensions;
 mod export;
 mod stages;
@@ -8,16 +10,14 @@ mod stages;
 use super::export::Recognition;
 use super::formats::{AmountForm, Clock, DateForm, fitting};
 use super::kind::{FileKind, JoinKey};
-use super::names::{
-    ACCOUNT_LIKE, is_amount_name, is_contact_name, is_id_name, is_number_name, is_spend_name, plain, rank,
-};
+use super::names::{ACCOUNT_LIKE, is_amount_name, plain, rank};
 use super::sample::{ColumnSample, FileSample};
 use super::text::{DraftText, SourceDraft, amount_sources, date_sources, key, quoted, source};
 use crate::IngestError;
-use crate::mapping::amounts::WrittenAmount;
-use dimensions::Dimension;
+use customer::CustomerIds;
+use dimensions::{Dimension, DimensionSource, one_spelling};
 use std::collections::BTreeSet;
-use trueup_core::Shown;
+use trueup_core::model::ACCOUNT;
 
 /// What the tables so far have shown, as far as the rest of the draft needs it.
 #[derive(Default)]
@@ -30,16 +30,19 @@ pub(super) struct Drafted<'a> {
     pub(super) of_exports: Vec<BTreeSet<String>>,
     /// What identifies the customers of each known export, with the name of its file.
     pub(super) identified_by: Vec<(&'static str, &'a str)>,
+    /// What identifies the customers of each table of events, or may do it best.
+    customers: Vec<CustomerIds<'a>>,
     dimensions: Vec<Dimension<'a>>,
 }
 
 pub(super) use export::TOTALS;
 
-/// The rows without a value that a column of ids may have: one of this many.
-const ROWS_PER_GAP: usize = 10;
-
 /// What a draft says of keys without a row.
 const UNMATCHED: &str = ": `keep` or `drop` the rows with such a key, or stop at them (`refuse`)";
+
+/// What it says besides if the key names the customer.
+const UNMATCHED_CUSTOMERS: &str = "; a row of an earlier month may be in the dataset, which `Joining what the dataset holds` in \
+                                   docs/mapping.md joins, too";
 
 /// An input of a draft.
 pub(super) struct DraftInput<'a> {
@@ -89,8 +92,8 @@ impl<'a, 'd> TableDraft<'a, 'd> {
                 self.canceled_rows();
                 self.rows_of_stages(stage.as_deref());
                 self.begin_columns("events");
-                self.account(drafted);
-                self.customer();
+                self.account(drafted, false);
+                self.customer(drafted);
                 self.dates(true);
                 match self.best("total") {
                     Some(column) => self.amount("total", Some(column)),
@@ -105,15 +108,15 @@ impl<'a, 'd> TableDraft<'a, 'd> {
             FileKind::Customers => {
                 self.begin("events", "each row is a customer, with the dates of its stages");
                 self.begin_columns("events");
-                self.account(drafted);
-                self.customer();
+                self.account(drafted, false);
+                self.customer(drafted);
                 self.dimensions(drafted, false);
                 self.stages_of_customers();
             }
             FileKind::Spend => {
                 self.begin("spend", "each row is the spend of a day");
                 self.begin_columns("spend");
-                self.account(drafted);
+                self.account(drafted, true);
                 self.dates(false);
                 self.dimensions(drafted, true);
                 for name in ["adSpend", "managementFee", "clicks", "impressions"] {
@@ -157,13 +160,22 @@ impl<'a, 'd> TableDraft<'a, 'd> {
         let joins: Vec<String> = joins.collect();
         if !joins.is_empty() {
             for (join, input) in self.joined {
-                self.used.insert(join.here.clone());
-                let (keys, advice) = match join.unmatched {
-                    0 => ("every sampled key has a row".to_owned(), ""),
-                    1 => ("1 sampled key has no row".to_owned(), UNMATCHED),
-                    count => (format!("{count} sampled keys have no row"), UNMATCHED),
+                // The number of a job may be the customer, too.
+                if !join.has_customers {
+                    self.used.insert(join.here.clone());
+                }
+                let keys = match join.unmatched {
+                    0 => "every sampled key has a row".to_owned(),
+                    1 => "1 sampled key has no row".to_owned(),
+                    count => format!("{count} sampled keys have no row"),
                 };
-                self.text.comment(&format!("Joined to {}: {keys}{advice}.", quoted(&input.name)));
+                let advice = if join.unmatched == 0 { "" } else { UNMATCHED };
+                let (whose, further) = match join.has_customers {
+                    true if join.unmatched == 0 => (", whose rows say who the customer is", ""),
+                    true => (", whose rows say who the customer is", UNMATCHED_CUSTOMERS),
+                    false => ("", ""),
+                };
+                self.text.comment(&format!("Joined to {}{whose}: {keys}{advice}{further}.", quoted(&input.name)));
             }
             self.text.line(&format!("join = [{}]", joins.join(", ")));
         }
@@ -179,6 +191,14 @@ impl<'a, 'd> TableDraft<'a, 'd> {
     /// of the same name, too.
     fn named(&self, column: &ColumnSample) -> String {
         self.named_among(&column.name, self.joined)
+    }
+
+    /// Returns the name of a column of a joined input in the keys of the table.
+    fn named_of(&self, input: &DraftInput<'_>, column: &ColumnSample) -> String {
+        let mut others = self.joined.iter().filter(|(_, other)| other.name != input.name);
+        let is_shared =
+            self.sample.has_column(&column.name) || others.any(|(_, other)| other.sample.has_column(&column.name));
+        if is_shared { format!("{}.{}", input.name, column.name) } else { column.name.clone() }
     }
 
     /// Returns the name of a column of this file if only these inputs are joined.
@@ -197,32 +217,32 @@ impl<'a, 'd> TableDraft<'a, 'd> {
             .map(|(_, column)| column)
     }
 
-    fn account(&mut self, drafted: &mut Drafted<'a>) {
-        if let Some(column) = self.best("account") {
+    fn account(&mut self, drafted: &mut Drafted<'a>, is_spend: bool) {
+        if let Some(column) = self.best(ACCOUNT) {
             self.used.insert(column.name.clone());
-            let comment = format!("by its name; {}", column.examples());
-            let line = format!("account = {}", quoted(&self.named(column)));
-            return self.text.noted(&line, &comment);
+            return self.shared_dimension(ACCOUNT, DimensionSource::Column(column), drafted, is_spend);
         }
-        let looks_like = |column: &&ColumnSample| ACCOUNT_LIKE.contains(&plain(&column.name).as_str());
-        let own: Vec<&ColumnSample> = self.sample.columns.iter().filter(looks_like).collect();
+        let own: Vec<&ColumnSample> = self.sample.columns.iter().filter(|column| is_like_account(column)).collect();
         self.ask_account(&own, drafted);
     }
 
     /// Asks which column is the account, or whether none is. `own` are columns of this file that may be.
     fn ask_account(&mut self, own: &[&ColumnSample], drafted: &mut Drafted<'a>) {
-        let own = own.iter();
-        let mut answers: Vec<(String, String)> =
-            own.map(|column| (format!("account = {}", quoted(&self.named(column))), column.examples())).collect();
+        let line = |named: String, column: &ColumnSample| {
+            let source = one_spelling(&named, column).unwrap_or_else(|| quoted(&named));
+            format!("account = {source}")
+        };
+        let own = own.iter().map(|column| (line(self.named(column), column), column.examples()));
+        let mut answers: Vec<(String, String)> = own.collect();
         for (join, input) in self.joined {
-            let others =
-                input.sample.columns.iter().filter(|column| column.name != join.there && column.data_type.is_string());
-            answers.extend(others.map(|column| {
-                let mut samples = self.joined.iter().filter(|(_, other)| other.name != input.name);
-                let is_shared = self.sample.has_column(&column.name)
-                    || samples.any(|(_, other)| other.sample.has_column(&column.name));
-                let name = if is_shared { format!("{}.{}", input.name, column.name) } else { column.name.clone() };
-                (format!("account = {}", quoted(&name)), format!("of {}: {}", quoted(&input.name), column.examples()))
+            let may_be = |column: &&ColumnSample| {
+                // The rows of another table have many columns besides its account.
+                let is_named = !join.has_customers || rank(ACCOUNT, &column.name).is_some() || is_like_account(column);
+                column.name != join.there && column.data_type.is_string() && is_named
+            };
+            answers.extend(input.sample.columns.iter().filter(may_be).map(|column| {
+                let note = format!("of {}: {}", quoted(&input.name), column.examples());
+                (line(self.named_of(input, column), column), note)
             }));
         }
         drafted.has_unknown_account = true;
@@ -234,48 +254,6 @@ impl<'a, 'd> TableDraft<'a, 'd> {
             "no column is certainly the key of the account (the business, or one location of it). Which is it?",
             &answers,
         );
-    }
-
-    fn customer(&mut self) {
-        // What has blanks is a name, which two people may share.
-        let is_name = |column: &ColumnSample| column.texts().any(|text| text.trim().contains(char::is_whitespace));
-        if let Some(column) = self.best("opportunityId").filter(|column| column.empty == 0 && !is_name(column)) {
-            self.used.insert(column.name.clone());
-            let comment = format!("by its name; {} such as {}", distinct(column), column.examples());
-            let line = format!("opportunityId = {}", quoted(&self.named(column)));
-            return self.text.noted(&line, &comment);
-        }
-        let event_id = self.event_id_column().map(|column| &column.name);
-        // Rows without an id are refused, so a column may lack a few values.
-        let may_be = |column: &&ColumnSample| {
-            column.empty * ROWS_PER_GAP <= self.sample.rows
-                && column.values.len() > 1
-                && !self.used.contains(&column.name)
-                && event_id != Some(&column.name)
-                && DateForm::of(column).is_none()
-                && !is_measure(column)
-        };
-        let mut columns: Vec<&ColumnSample> = self.sample.columns.iter().filter(may_be).collect();
-        // What identifies best comes first.
-        columns.sort_by_key(|column| (!is_contact_name(&column.name), !is_id_name(&column.name)));
-        let answers: Vec<(String, String)> = columns
-            .into_iter()
-            .map(|column| {
-                let gaps =
-                    if column.empty == 0 { String::new() } else { format!("; empty on {}", counted(column.empty)) };
-                let is_contact = is_contact_name(&column.name);
-                let name = if is_name(column) && !is_contact { "; two people may have the same name" } else { "" };
-                let shared =
-                    column.values.iter().filter(|(text, rows)| *rows > 1 && is_contact && !is_contact_text(text));
-                let shared: String = shared
-                    .take(3)
-                    .map(|(text, rows)| format!("; `{}` on {} would be one customer", Shown(text), counted(*rows)))
-                    .collect();
-                let note = format!("{} such as {}{gaps}{name}{shared}", distinct(column), column.examples());
-                (format!("opportunityId = {}", quoted(&self.named(column))), note)
-            })
-            .collect();
-        self.text.question("no column is certainly the id of the customer. Which is it?", &answers);
     }
 
     fn event_id_column(&self) -> Option<&'a ColumnSample> {
@@ -434,19 +412,9 @@ impl<'a, 'd> TableDraft<'a, 'd> {
     }
 }
 
-/// Returns whether a column holds money, times or counts, which identify nobody.
-fn is_measure(column: &ColumnSample) -> bool {
-    let name = &column.name;
-    let is_count = ["clicks", "impressions"].iter().any(|measure| rank(measure, name).is_some());
-    let is_quantity = is_number_name(name) && !is_id_name(name) && !is_contact_name(name);
-    let is_money = |text: &str| WrittenAmount::parse(text).is_some_and(|amount| amount.has_currency());
-    let is_named = is_amount_name(name) || is_spend_name(name) || is_count || is_quantity;
-    (is_named || column.texts().any(is_money)) && AmountForm::of(column).is_some()
-}
-
-/// Returns whether a text may be a phone number or an address of mail.
-fn is_contact_text(text: &str) -> bool {
-    text.contains('@') || text.bytes().any(|byte| byte.is_ascii_digit())
+/// Returns whether the name of a column may mean an account.
+fn is_like_account(column: &ColumnSample) -> bool {
+    ACCOUNT_LIKE.contains(&plain(&column.name).as_str())
 }
 
 fn distinct(column: &ColumnSample) -> String {

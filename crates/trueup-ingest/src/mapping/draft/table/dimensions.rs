@@ -4,6 +4,8 @@ use super::{Drafted, TableDraft, counted};
 use crate::mapping::draft::sample::ColumnSample;
 use crate::mapping::draft::text::quoted;
 use hashbrown::HashSet;
+use trueup_core::Shown;
+use trueup_core::model::ACCOUNT;
 
 /// A dimension of events or of spend.
 pub(super) struct Dimension<'a> {
@@ -77,8 +79,9 @@ impl<'a> TableDraft<'a, '_> {
         drafted: &mut Drafted<'a>,
         is_spend: bool,
     ) {
-        // One file of the other kind with a value in common is enough.
-        let mut others = drafted.dimensions.iter().filter(|it| it.name == name && it.is_spend != is_spend);
+        // One file of the other kind with a value in common is enough. Accounts are those of every file.
+        let is_compared = |it: &&Dimension<'_>| it.name == name && (name == ACCOUNT || it.is_spend != is_spend);
+        let mut others = drafted.dimensions.iter().filter(is_compared);
         let other = others.clone().next().filter(|_| others.all(|it| it.source.has_other_values(&source)));
         match (other, source) {
             (Some(other), _) => self.other_values(name, source, other),
@@ -86,16 +89,38 @@ impl<'a> TableDraft<'a, '_> {
                 self.text.line(&format!("{name} = {{ value = {} }}", quoted(value)));
             }
             (None, DimensionSource::Column(column)) => {
+                let has_asked = name == ACCOUNT && self.asks_spellings(column);
                 let empty = match column.empty {
                     0 => String::new(),
                     rows => format!("; empty on {}", counted(rows)),
                 };
                 let line = format!("{name} = {}", quoted(&self.named(column)));
-                self.text.noted(&line, &format!("by its name; {}{empty}", column.examples()));
+                if !has_asked {
+                    self.text.noted(&line, &format!("by its name; {}{empty}", column.examples()));
+                }
             }
         }
         let file = &self.sample.file_name;
         drafted.dimensions.push(Dimension { name: name.to_owned(), is_spend, file, source });
+    }
+
+    /// Asks about accounts that may be one, if some may. Returns whether it has asked.
+    fn asks_spellings(&mut self, column: &ColumnSample) -> bool {
+        let named = self.named(column);
+        let (Some((other, first)), Some(one)) = (column.spellings().first().copied(), one_spelling(&named, column))
+        else {
+            return false;
+        };
+        let question = format!(
+            "are `{}` and `{}` of {} one account? The values differ only in case, blanks, punctuation or accents.",
+            Shown(first),
+            Shown(other),
+            quoted(&column.name)
+        );
+        let own = format!("{ACCOUNT} = {}", quoted(&named));
+        let answers = [(format!("{ACCOUNT} = {one}"), "yes".to_owned()), (own, "no".to_owned())];
+        self.text.question(&question, &answers);
+        true
     }
 
     /// Asks about a dimension that has no value in common with that of another table.
@@ -130,4 +155,13 @@ impl<'a> TableDraft<'a, '_> {
         };
         self.text.question(&question, &answers);
     }
+}
+
+/// Returns the source that gives one value to the values of a column that are spellings of one; `None` if none are.
+pub(super) fn one_spelling(named: &str, column: &ColumnSample) -> Option<String> {
+    let spellings = column.spellings();
+    let map: Vec<String> =
+        spellings.iter().map(|(other, first)| format!("{} = {}", quoted(other), quoted(first))).collect();
+    let source = || format!("{{ column = {}, map = {{ {} }}, unmapped = \"keep\" }}", quoted(named), map.join(", "));
+    (!map.is_empty()).then(source)
 }

@@ -1,5 +1,6 @@
 //! Drafts the table of an export of a known product, as its file of data says.
 
+use super::customer::CustomerIds;
 use super::dimensions::DimensionSource;
 use super::{Drafted, TableDraft, counted};
 use crate::IngestError;
@@ -228,6 +229,7 @@ impl<'a> TableDraft<'a, '_> {
             (_, true) => ("addresses of mail", file),
             _ => ("ids of the product", file),
         });
+        drafted.customers.push(CustomerIds::new(file, first));
         let mut keys = Vec::new();
         let second = certain.iter().chain(&names).find(|it| it.name != first.name).filter(|_| first.empty > 0);
         let second_name = second.map(|column| self.named(column));
@@ -564,7 +566,7 @@ fn month_formats(column: &ColumnSample) -> Vec<Option<&'static str>> {
 }
 
 /// Returns the regions of which most of the phone numbers without a country code may be, the most likely first.
-fn regions_of(column: &ColumnSample) -> Vec<&'static str> {
+pub(super) fn regions_of(column: &ColumnSample) -> Vec<&'static str> {
     let numbers: Vec<&str> = column.texts().filter(|text| text.bytes().any(|byte| byte.is_ascii_digit())).collect();
     let fits = |region: &&'static str| {
         let normalizer = Normalizer::Phone { region: (*region).to_owned() };
