@@ -43,7 +43,7 @@ pub(crate) use header::{FileHead, HeaderRow, MAX_HEADER_ROW};
 pub(crate) use input::{Input, ReadOptions, Reshape, RowMapper, file_name};
 pub(crate) use left_out::LeftOutLines;
 pub(crate) use text_blocks::{TextBlockFault, TextBlocks};
-pub(crate) use text_input::write_text;
+pub(crate) use text_input::{shows_encoding, write_text};
 
 use crate::IngestError;
 use crate::error::FileFault;

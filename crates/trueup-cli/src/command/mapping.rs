@@ -51,7 +51,8 @@ pub(crate) struct DraftCommand {
     #[arg(long = "template", value_name = "NAME", value_parser = template_names())]
     templates: Vec<Template>,
 
-    /// Encoding of text files, such as utf-16, latin1 or windows-1252; by default UTF-8
+    /// Encoding of the text files that are not UTF-8 and have no byte order mark, such as utf-16, latin1 or
+    /// windows-1252
     #[arg(long, value_name = "NAME")]
     encoding: Option<TextEncoding>,
 

@@ -38,7 +38,7 @@ use trueup_core::dataset::is_url;
 /// way.
 #[derive(Clone, Debug, Default)]
 pub struct DraftOptions {
-    /// The encoding of text files; UTF-8 if absent.
+    /// The encoding of text files that are not UTF-8 and have no byte order mark; there are none if absent.
     pub encoding: Option<TextEncoding>,
     /// The sheet of XLSX files; the first one if absent.
     pub sheet: Option<String>,

@@ -167,6 +167,37 @@ impl ChunkRows for TextChunk {
     }
 }
 
+/// Returns whether a file shows its encoding: it has a byte order mark, or is UTF-8 as a whole. A text with bytes of
+/// zero or escapes may be another encoding, however it looks as UTF-8.
+pub(crate) fn shows_encoding(files: &Files, input: &Input) -> Result<bool, IngestError> {
+    const ESCAPE: u8 = 0x1b;
+    let mut file = files.open(&input.path).at(OPEN, &input.path)?;
+    let begin = read_begin(&mut file).at(OPEN, &input.path)?;
+    let compression = detect_compression(&input.shown, &begin).map_err(|fault| fault.at(&input.shown))?;
+    // What cannot be opened in this way is reported when the file is read.
+    let Ok(TextInput { reader: mut text, skipped, is_recoded, .. }) = open(file, compression, None) else {
+        return Ok(false);
+    };
+    if is_recoded || skipped > 0 {
+        return Ok(true);
+    }
+    let mut bytes = Vec::new();
+    loop {
+        let length = text.by_ref().take(COPIED_BYTES as u64).read_to_end(&mut bytes);
+        let length = length.map_err(|error| ReadFault::from(error).at("read", input))?;
+        match std::str::from_utf8(&bytes) {
+            _ if bytes.contains(&0) || bytes.contains(&ESCAPE) => return Ok(false),
+            Ok(_) => bytes.clear(),
+            // A block may end within a character.
+            Err(fault) if fault.error_len().is_none() => drop(bytes.drain(..fault.valid_up_to())),
+            Err(_) => return Ok(false),
+        }
+        if length == 0 {
+            return Ok(bytes.is_empty());
+        }
+    }
+}
+
 /// Bytes of a text that are copied at a time.
 const COPIED_BYTES: usize = 1 << 20;
 

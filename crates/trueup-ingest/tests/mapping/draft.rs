@@ -416,8 +416,18 @@ fn files_are_drafted_as_they_are_to_be_read() {
     assert!(refusal.ends_with("say `--encoding windows-1252`"), "{refusal}");
     let (encoding, sheet) = (Some("latin1".parse().unwrap()), Some("Jobs".to_owned()));
     let options = DraftOptions { encoding, sheet, ..DraftOptions::default() };
+    let folder = tempfile::tempdir().unwrap();
+    let accents = "lead_id,date,status\nPeña,2026-01-02,Sold\n";
+    let others = [("utf8.csv", accents.to_owned()), ("marked.csv", format!("\u{feff}{accents}"))];
+    let others = others.map(|(name, text)| {
+        std::fs::write(folder.path().join(name), text).unwrap();
+        folder.path().join(name)
+    });
     let files = [foreign("windows-1252.csv"), foreign("events.xlsx"), foreign("zstd.parquet")];
-    let drafted = draft(&files, &options).unwrap().text;
+    let drafted = draft(&[&files[..], &others].concat(), &options).unwrap().text;
+    // What is UTF-8 is read as such: the option is for the other files of the draft.
+    assert_eq!(drafted.matches("encoding = ").count(), 1, "{drafted}");
+    assert!(drafted.contains("such as `Peña`") && !drafted.contains('\u{c3}'), "{drafted}");
     for input in [
         "[input.windows-1252]\nfile = \"windows-1252.csv\"\nencoding = \"windows-1252\"\n\n",
         "[input.events]\nfile = \"events.xlsx\"\nsheet = \"Jobs\"\n",

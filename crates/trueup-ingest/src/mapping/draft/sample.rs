@@ -8,6 +8,7 @@ use crate::error::{ErrorContext, FileFault, InputLocation, RowFault, Rule, with_
 use crate::mapping::cells::StringCells;
 use crate::source::{
     DecodedBatch, FileFormat, HeaderRow, Input, InputReader, ReadLimits, ReadOptions, Setting, file_name,
+    shows_encoding,
 };
 use crate::table::Table;
 use arrow_array::{BooleanArray, RecordBatch};
@@ -29,7 +30,7 @@ pub(super) struct FileSample {
     pub(super) format: Option<&'static str>,
     /// What separates the cells, if it is not what the name says.
     pub(super) separator: Option<char>,
-    /// The encoding of a text, if it was given.
+    /// The encoding of a text, if it was given and the text does not show it.
     pub(super) encoding: Option<TextEncoding>,
     /// The sheet of a workbook, if it was given.
     pub(super) sheet: Option<String>,
@@ -78,6 +79,10 @@ impl FileSample {
         let files = Files::default();
         let limits = ReadLimits { rows: MAX_ROWS, ..ReadLimits::default() };
         let DraftOptions { encoding, sheet, templates: _ } = given.clone();
+        let encoding = match encoding {
+            Some(_) if shows_encoding(&files, &Input::given(path))? => None,
+            of_others => of_others,
+        };
         let mut options = ReadOptions { encoding, sheet, ..ReadOptions::default() };
         let open = |options: ReadOptions| Input { options: Arc::new(options), ..Input::given(path) };
         let columns = |separator: Option<u8>, header_row: Option<HeaderRow>| {
