@@ -112,8 +112,10 @@ pub fn draft(files: &[PathBuf], options: &DraftOptions) -> Result<MappingDraft, 
     let of_customers: Vec<Option<(usize, JoinKey)>> =
         (0..samples.len()).map(|at| join_of_customers(&samples, &kinds, at)).collect();
     let mut text = DraftText::default();
-    for (input, recognition) in inputs.iter().zip(&recognitions) {
-        write_input(&mut text, input, recognition.found());
+    for (at, (input, recognition)) in inputs.iter().zip(&recognitions).enumerate() {
+        let is_joined =
+            matches!(kinds[at], FileKind::Joined(_)) || of_customers.iter().flatten().any(|(other, _)| *other == at);
+        write_input(&mut text, input, recognition.found(), inputs.len() > 1 && !is_joined);
     }
     let mut drafted = Drafted::default();
     for (at, ((input, kind), recognition)) in inputs.iter().zip(&kinds).zip(&recognitions).enumerate() {
@@ -240,7 +242,14 @@ fn name_inputs(samples: &[FileSample]) -> Vec<DraftInput<'_>> {
     inputs
 }
 
-fn write_input(text: &mut DraftText, DraftInput { name, sample }: &DraftInput<'_>, found: Option<&FoundExport>) {
+/// Writes an input. It may be `optional` if other files are ingested without it: those of another platform, or a
+/// correction.
+fn write_input(
+    text: &mut DraftText,
+    DraftInput { name, sample }: &DraftInput<'_>,
+    found: Option<&FoundExport>,
+    is_optional: bool,
+) {
     let rows = match (sample.is_whole, sample.rows) {
         (true, 1) => "The only row was".to_owned(),
         (false, 1) => "The first row was".to_owned(),
@@ -253,6 +262,9 @@ fn write_input(text: &mut DraftText, DraftInput { name, sample }: &DraftInput<'_
     }
     text.line(&format!("[input.{}]", key(name)));
     text.line(&format!("file = {}", quoted(&sample.file_name)));
+    if is_optional {
+        text.line("optional = true");
+    }
     if let Some(format) = sample.format {
         text.line(&format!("format = {}", quoted(format)));
     }

@@ -429,9 +429,9 @@ fn files_are_drafted_as_they_are_to_be_read() {
     assert_eq!(drafted.matches("encoding = ").count(), 1, "{drafted}");
     assert!(drafted.contains("such as `Peña`") && !drafted.contains('\u{c3}'), "{drafted}");
     for input in [
-        "[input.windows-1252]\nfile = \"windows-1252.csv\"\nencoding = \"windows-1252\"\n\n",
-        "[input.events]\nfile = \"events.xlsx\"\nsheet = \"Jobs\"\n",
-        "[input.zstd]\nfile = \"zstd.parquet\"\n\n",
+        "[input.windows-1252]\nfile = \"windows-1252.csv\"\noptional = true\nencoding = \"windows-1252\"\n\n",
+        "[input.events]\nfile = \"events.xlsx\"\noptional = true\nsheet = \"Jobs\"\n",
+        "[input.zstd]\nfile = \"zstd.parquet\"\noptional = true\n\n",
     ] {
         assert!(drafted.contains(input), "{drafted}");
     }
