@@ -2,11 +2,12 @@
 
 use super::canonical::{CanonicalTable, ColumnType, stage_names};
 use super::declaration::{
-    Alternative, Conditions, CurrencyKey, EventTableDeclaration, HeaderKey, InputDeclaration, MappingFile,
+    Alternative, Conditions, CurrencyKey, EventTableDeclaration, HeaderKey, InputDeclaration, Join, MappingFile,
     StageDeclaration, TableDeclaration, Unmapped, UnpivotColumns, ValueSource,
 };
 use super::origin::ValueOrigin;
 use super::spread::month_format;
+use super::stored::RECORD;
 use super::times::ClockRule;
 use super::values::{TextRules, ValueReader};
 use crate::error::MappingFault;
@@ -264,6 +265,7 @@ fn check_inputs(file: &MappingFile, table: &TableDeclaration, target: CanonicalT
                 ));
             }
         }
+        check_source_of(join, &key)?;
         if join.alias().is_empty() || join.alias().contains('.') {
             return Err(
                 MappingFault::new(format!("{key}.as"), "expected a name without a dot").with_value(join.alias())
@@ -276,6 +278,21 @@ fn check_inputs(file: &MappingFile, table: &TableDeclaration, target: CanonicalT
         if join.on.pairs().is_empty() {
             return Err(MappingFault::new(format!("{key}.on"), "expected at least one column"));
         }
+    }
+    Ok(())
+}
+
+/// Checks that a join on the records of stored events says whose records they are: the number of a job may be that of
+/// an invoice.
+fn check_source_of(join: &Join, key: &str) -> CheckResult {
+    if join.source.is_some() && !join.stored {
+        let reason = "only a join with `stored = true` can have this key";
+        return Err(MappingFault::new(format!("{key}.source"), reason));
+    }
+    if join.stored && join.source.is_none() && join.is_on(RECORD) && !join.is_on(SOURCE) {
+        let reason = "another source may have a record of the same name; write `source = \"...\"` into this join: the name of the input \
+                      whose records are joined, or the `source` of its table";
+        return Err(MappingFault::new(format!("{key}.on"), reason).with_value(RECORD));
     }
     Ok(())
 }

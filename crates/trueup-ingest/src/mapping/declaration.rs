@@ -423,6 +423,8 @@ pub(super) struct Join {
     /// Whether the events are joined that the dataset holds before the ingest.
     #[serde(default)]
     pub(super) stored: bool,
+    /// The source of the stored events that are joined; all if absent.
+    pub(super) source: Option<String>,
     /// The name of the joined input in this table; its own name, or `stored`, if absent.
     #[serde(rename = "as")]
     pub(super) alias: Option<String>,
@@ -437,6 +439,11 @@ impl Join {
     /// Returns the name of the joined input in this table.
     pub(super) fn alias(&self) -> &str {
         self.alias.as_deref().or(self.input.as_deref()).unwrap_or("stored")
+    }
+
+    /// Returns whether a column of the joined side is one of the keys.
+    pub(super) fn is_on(&self, there: &str) -> bool {
+        self.on.pairs().iter().any(|(_, name)| *name == there)
     }
 }
 

@@ -190,8 +190,11 @@ impl RowPlan {
         let there_keys: Vec<&str> = there_keys.into_iter().map(|column| self.name_in_file(column)).collect();
         let index = JoinIndex::new(&held, &there_keys, reading)?;
         if let Some((value, rows)) = index.repeated.first_key_value().filter(|_| !join.many) {
-            let rows = if join.stored { format!("{rows} different rows") } else { format!("{rows} rows") };
-            let reason = format!("{named} has {rows} with this key; set `many = true` to take all of them");
+            let advice = if join.stored { stored::advice(join) } else { String::new() };
+            let different = if join.stored { "different " } else { "" };
+            let reason = format!(
+                "{named} has {rows} {different}rows with this key{advice}; with `many = true`, a row with the key counts once for each"
+            );
             return Err(MappingFault::new(on, reason).with_value(value.join(", ")).at(mapping));
         }
         let expected = format!("expected a row of {named} with the same key");

@@ -16,7 +16,7 @@ use trueup_core::model::{
 };
 
 /// The name of the records of stored events in joins.
-const RECORD: &str = "record";
+pub(super) const RECORD: &str = "record";
 
 /// The columns that stored events always may have, in joins.
 const ALWAYS: [&str; 5] = [ACCOUNT, OPPORTUNITY_ID, EVENT_ID, SOURCE, RECORD];
@@ -61,13 +61,24 @@ pub(super) fn join(join: &Join, key: &str, reading: Reading<'_>) -> Result<Store
             data_type: DataType::Utf8,
         })
         .collect();
-    let in_files: Vec<&str> = names.iter().map(|name| in_file(name)).collect();
+    let mut in_files: Vec<&str> = names.iter().map(|name| in_file(name)).collect();
+    // The source of the join is read, too, and then left out.
+    in_files.extend(join.source.iter().filter(|_| !names.contains(SOURCE)).map(|_| SOURCE));
     let shown = without_credentials(dir);
     let charge = |bytes: usize| reading.memory.add(bytes, MemoryUse::JoinedFile(&shown));
-    let rows = match manifest {
+    let mut rows = match manifest {
         Some(manifest) => distinct_rows(dir, (files, &manifest.superseded), &in_files, &charge)?,
         None => BTreeSet::new(),
     };
+    if let (Some(source), Some(at)) = (&join.source, in_files.iter().position(|name| *name == SOURCE)) {
+        let is_of_source = |row: &Vec<Option<String>>| row[at].as_deref().unwrap_or_default() == source;
+        let cut = |mut row: Vec<Option<String>>| {
+            row.truncate(names.len());
+            row
+        };
+        rows = rows.into_iter().filter(is_of_source).map(cut).collect();
+        in_files.truncate(names.len());
+    }
     let fields = in_files.iter().map(|name| Field::new(*name, DataType::Utf8, true));
     let column = |at: usize| -> ArrayRef {
         Arc::new(rows.iter().map(|row| row.get(at).and_then(Option::as_deref)).collect::<StringArray>())
@@ -77,6 +88,14 @@ pub(super) fn join(join: &Join, key: &str, reading: Reading<'_>) -> Result<Store
     let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
     let batch = RecordBatch::try_new_with_options(schema, arrays, &options).doing("join stored events")?;
     Ok(StoredRows { columns, held: BufferedRows::of_stored(batch, &shown) })
+}
+
+/// Returns what may tell apart stored rows that have the same key.
+pub(super) fn advice(join: &Join) -> String {
+    let account = (!join.is_on(ACCOUNT)).then_some("`account` to `on` if accounts share such keys");
+    let source = (join.source.is_none() && !join.is_on(SOURCE)).then_some("`source = \"...\"` if sources share them");
+    let further: Vec<&str> = account.into_iter().chain(source).collect();
+    if further.is_empty() { String::new() } else { format!("; add {}", further.join(", or ")) }
 }
 
 /// Returns the name that a column has in the files of events.

@@ -64,7 +64,7 @@ fn a_repeated_key_is_refused_unless_many_is_set() {
     assert_eq!(
         run("").refusal(),
         "mapping `mapping.toml`, key `events[0].join[0].on`, value `p`: the input `b` has 2 rows with this key; \
-         set `many = true` to take all of them"
+         with `many = true`, a row with the key counts once for each"
     );
     let rows = run(", many = true").events();
     assert_eq!(column(&rows, "source"), ["Pat", "Pam", "Quin", "Pat", "Pam"]);

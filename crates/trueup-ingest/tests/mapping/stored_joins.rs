@@ -48,7 +48,8 @@ const ROWS: &str = "i1,oak,7,2025-02-01,100\ni2,oak,8,2025-02-02,200\ni3,elm,7,2
 
 #[test]
 fn an_invoice_finds_the_customer_of_a_job_of_last_month() {
-    let join = "{ stored = true, on = { Branch = \"account\", Job = \"record\" }, unmatched = \"refuse\" }";
+    let join =
+        "{ stored = true, source = \"jobs\", on = { Branch = \"account\", Job = \"record\" }, unmatched = \"refuse\" }";
     let case = Case::new(JOBS);
     // Job 7 has two events, and one customer.
     assert_eq!(ingested(&case, &invoices(join, "\"stored.opportunityId\""), ROWS).unwrap().events.taken, 3);
@@ -71,10 +72,16 @@ fn dimensions_and_names_of_ones_own_join_too() {
 
 #[test]
 fn a_key_with_two_customers_is_refused_unless_it_may_have_many() {
-    let join = "{ stored = true, on = { Job = \"record\" }, unmatched = \"keep\" }";
+    let join = "{ stored = true, source = \"jobs\", on = { Job = \"record\" }, unmatched = \"keep\" }";
     let case = Case::new(JOBS);
     let refused = ingested(&case, &invoices(join, "\"stored.opportunityId\""), ROWS).unwrap_err();
-    assert!(refused.contains("the dataset has 2 different rows with this key; set `many = true`"), "{refused}");
+    assert!(
+        refused.contains(
+            "the dataset has 2 different rows with this key; add `account` to `on` if accounts share such keys; with `many = true`, a row \
+             with the key counts once for each"
+        ),
+        "{refused}"
+    );
     let many = join.replace("unmatched", "many = true, unmatched");
     let mapping = invoices(&many, "\"stored.opportunityId\"").replace("eventId = \"No\"\n", "");
     ingested(&case, &mapping, "i1,oak,7,2025-02-01,100\n").unwrap();
@@ -85,7 +92,7 @@ fn a_key_with_two_customers_is_refused_unless_it_may_have_many() {
 fn columns_of_a_single_event_cannot_be_joined() {
     let case = Case::new(JOBS);
     let mapping = |key: &str, customer: &str| {
-        let join = format!("{{ stored = true, on = {{ Job = \"{key}\" }}, unmatched = \"keep\" }}");
+        let join = format!("{{ stored = true, source = \"jobs\", on = {{ Job = \"{key}\" }}, unmatched = \"keep\" }}");
         invoices(&join, customer)
     };
     let refused = ingested(&case, &mapping("record", "\"stored.date\""), ROWS).unwrap_err();
@@ -99,7 +106,7 @@ fn columns_of_a_single_event_cannot_be_joined() {
     assert!(ingested(&case, &mapping("zip", "\"Job\""), ROWS).unwrap_err().contains("value `zip`"));
     let both = mapping("record", "\"Job\"").replace("stored = true", "stored = true, input = \"invoices\"");
     assert!(ingested(&case, &both, ROWS).unwrap_err().contains("expected `input`, or `stored = true`"));
-    let neither = mapping("record", "\"Job\"").replace("stored = true, ", "");
+    let neither = mapping("record", "\"Job\"").replace("stored = true, source = \"jobs\", ", "");
     assert!(ingested(&case, &neither, ROWS).unwrap_err().contains("expected `input`, or `stored = true`"));
 }
 
@@ -111,4 +118,36 @@ fn a_dataset_without_events_has_no_rows_to_join() {
         .file("invoices.csv", format!("No,Branch,Job,Day,Amount\n{ROWS}"));
     assert_eq!(case.ingest().run().unwrap().events.taken, 3);
     assert!(case.refusal().contains("only an ingest knows what the dataset holds"));
+}
+
+/// Invoice 7 is another customer's than job 7.
+#[test]
+fn a_record_is_that_of_one_source() {
+    let join = |source: &str| {
+        let on = "{ Branch = \"account\", Job = \"record\" }";
+        format!("{{ stored = true, {source}on = {on}, unmatched = \"refuse\" }}")
+    };
+    let mapping = |source: &str| {
+        let invoices = invoices(&join(source), "\"stored.opportunityId\"");
+        invoices.replace("[events.columns]", "record = \"No\"\n[events.columns]")
+    };
+    let case = Case::new(JOBS);
+    let refused = ingested(&case, &mapping(""), ROWS).unwrap_err();
+    assert!(
+        refused.contains(
+            "key `events[0].join[0].on`, value `record`: another source may have a record of the same name; write `source = \"...\"` into \
+             this join: the name of the input whose records are joined, or the `source` of its table"
+        ),
+        "{refused}"
+    );
+    // The first one becomes record 7 of the invoices, with the customer of job 8.
+    ingested(&case, &mapping("source = \"jobs\", "), "7,oak,8,2025-02-01,100\n").unwrap();
+    ingested(&case, &mapping("source = \"jobs\", "), "i2,oak,7,2025-02-02,200\n").unwrap();
+    assert_eq!(closed(&case), [("ann".to_owned(), 200), ("bob".to_owned(), 100)]);
+    let of_input = join("source = \"jobs\", ").replace("stored = true", "input = \"invoices\", as = \"other\"");
+    let refused = ingested(&case, &invoices(&of_input, "\"Job\""), ROWS).unwrap_err();
+    assert!(
+        refused.contains("`events[0].join[0].source`: only a join with `stored = true` can have this key"),
+        "{refused}"
+    );
 }
