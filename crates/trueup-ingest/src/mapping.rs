@@ -72,7 +72,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use canonical::CanonicalTable;
 use credit::{ConversionRules, Conversions, FirstConversions, FirstTouchCredit};
 use declaration::{EventTableDeclaration, MappingFile, TableDeclaration};
-use held::{MemoryCharge, MemoryUse};
+use held::{BufferedRows, MemoryCharge, MemoryUse};
 use inputs::Reading;
 pub(crate) use inputs::StoredDataset;
 use parquet::arrow::ArrowWriter;
@@ -271,6 +271,7 @@ impl Mapping {
             accounts: &accounts,
             rates: &|convert| self.file.rates_input(convert).to_owned(),
         };
+        self.keep_last_records(&planner)?;
         let mut tables = MappedTables { credit: credit.clone(), accounts: accounts.clone(), ..MappedTables::default() };
         let mut add = |table: Table, (from, source): (Option<&String>, Option<&String>), mapper: TableMapper| {
             let files = from.and_then(|from| opened.get(from)).map_or_else(
@@ -327,6 +328,31 @@ impl Mapping {
 }
 
 impl Mapping {
+    /// Leaves out of joined inputs what a later file delivers of a record, because the events of the record come from
+    /// that file, too.
+    fn keep_last_records(&self, planner: &TablePlanner<'_>) -> Result<(), IngestError> {
+        let joins = self.file.events.iter().map(|table| &table.join);
+        let joins = joins.chain(self.file.other_tables().map(|table| &table.join)).flatten();
+        let joined: BTreeSet<&String> = joins.filter_map(|join| join.input.as_ref()).collect();
+        let has_several =
+            |name: &String| joined.contains(name) && planner.inputs.get(name).is_some_and(|it| it.files.len() > 1);
+        for (name, opened) in planner.inputs.iter().filter(|(name, _)| has_several(name)) {
+            let mut listing = Vec::new();
+            for (at, table) in self.file.events.iter().enumerate().filter(|(_, table)| table.from == *name) {
+                // What is joined must have its last records first.
+                let may_join = !table.join.iter().filter_map(|join| join.input.as_ref()).any(has_several);
+                listing.extend(planner.records(table, at, may_join)?);
+            }
+            if !listing.is_empty() {
+                let mut rows = BufferedRows::read(&opened.files, planner.reading)?;
+                records::keep_last(&mut rows, &listing, planner.reading.limits)
+                    .doing("find the records of a joined input")?;
+                opened.hold(rows);
+            }
+        }
+        Ok(())
+    }
+
     /// Plans what lists the records of the tables of events.
     fn record_inputs(&self, planner: &TablePlanner<'_>) -> Result<Vec<Input>, IngestError> {
         let mut listing: Vec<Input> = Vec::new();
@@ -334,7 +360,7 @@ impl Mapping {
         let mut inputs: BTreeMap<Arc<str>, &String> = BTreeMap::new();
         for (at, table) in self.file.events.iter().enumerate() {
             let Some(opened) = planner.inputs.get(&table.from).filter(|input| !input.is_missing) else { continue };
-            let Some(mapper) = planner.records(table, at)? else { continue };
+            let Some(mapper) = planner.records(table, at, true)? else { continue };
             let mapper: Arc<TableMapper> = Arc::new(mapper);
             for file in &opened.files {
                 let own = table.source.as_ref().unwrap_or(&table.from);

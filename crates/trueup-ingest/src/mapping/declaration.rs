@@ -38,7 +38,7 @@ pub(super) struct MappingFile {
 
 impl MappingFile {
     /// Returns the tables other than those of events.
-    fn other_tables(&self) -> impl Iterator<Item = &TableDeclaration> {
+    pub(super) fn other_tables(&self) -> impl Iterator<Item = &TableDeclaration> {
         self.spend.iter().chain(&self.accounts).chain(&self.targets)
     }
 

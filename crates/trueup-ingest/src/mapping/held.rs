@@ -5,8 +5,9 @@ use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind, InputLocation};
 use crate::source::{DecodedBatch, Input, InputReader, RawChunk, ReadLimits, RowLocations};
 use crate::table::Table;
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
+use arrow_select::filter::filter_record_batch;
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -108,6 +109,24 @@ impl BufferedRows {
             reading.memory.add(bytes, MemoryUse::JoinedFile(&file.shown))?;
         }
         Ok(held)
+    }
+
+    /// Leaves out rows: `kept` says of each row of each batch whether it stays.
+    pub(super) fn keep(&mut self, kept: Vec<Vec<bool>>) -> Result<(), ArrowError> {
+        for ((batch, (_, locations)), kept) in self.batches.iter_mut().zip(&mut self.locations).zip(kept) {
+            if kept.iter().all(|kept| *kept) {
+                continue;
+            }
+            let rows = (0..kept.len()).filter(|row| kept[*row]).map(|row| locations.in_file(row));
+            *locations = RowLocations::Mapped(rows.collect());
+            *batch = filter_record_batch(batch, &BooleanArray::from(kept))?;
+        }
+        Ok(())
+    }
+
+    /// Returns the path of the file of each batch.
+    pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.locations.iter().map(|(path, _)| path.as_path())
     }
 
     /// Returns rows of the events of a dataset.

@@ -97,8 +97,13 @@ impl OpenedInput {
         if let Some(held) = self.held.get() {
             return Ok(held.clone());
         }
-        let held = Arc::new(BufferedRows::read(&self.files, reading)?);
-        Ok(self.held.get_or_init(|| held).clone())
+        let held = BufferedRows::read(&self.files, reading)?;
+        Ok(self.hold(held))
+    }
+
+    /// Makes these the rows that joins get. Returns them.
+    pub(super) fn hold(&self, rows: BufferedRows) -> Arc<BufferedRows> {
+        self.held.get_or_init(|| Arc::new(rows)).clone()
     }
 }
 

@@ -108,6 +108,36 @@ fn the_last_file_of_an_ingest_has_the_record() {
 }
 
 #[test]
+fn a_join_takes_the_rows_of_the_last_file_that_has_the_record() {
+    let join = "join = [{ input = \"jobs\", on = \"Job\", unmatched = \"refuse\" }]";
+    let mapping = JOBS.replace("\"*.csv\"", "\"jobs*.csv\"")
+        + &format!(
+            "[input.invoices]\nfile = \"invoices.csv\"\n[[events]]\nfrom = \"invoices\"\n{join}\n\
+             columns = {{ account = \"acct\", opportunityId = \"cust\", type = {{ value = \"closed\" }}, date = \"day\" }}\n"
+        );
+    let case = Case::new(&mapping);
+    std::fs::write(case.path("invoices.csv"), "Job,day\n7,2025-03-01\n8,2025-03-02\n").unwrap();
+    // Job 7 moves to another customer, and job 8 is in the first file alone.
+    let january = file(&case, "jobs1.csv", "a,x,7,2025-01-02,,,\na,y,8,2025-01-03,,,\n");
+    let february = file(&case, "jobs2.csv", "a,z,7,2025-01-02,,,\n");
+    let invoices = case.path("invoices.csv");
+    for (jobs, customers) in [([&january, &february], ["a y", "a z"]), ([&february, &january], ["a x", "a y"])] {
+        let files = jobs.map(Clone::clone).into_iter().chain([invoices.clone()]).collect::<Vec<_>>();
+        ingest(&case, &files).run().unwrap();
+        let closed = events(&case).into_iter().filter(|row| row.contains("closed 2025-03-0"));
+        assert_eq!(closed.map(|row| row[..3].to_owned()).collect::<Vec<_>>(), customers);
+        std::fs::remove_dir_all(case.path("dataset")).unwrap();
+    }
+    // Job 7 of another account is another record, so that nobody knows whose invoice 7 is.
+    let of_other = file(&case, "jobs2.csv", "b,z,7,2025-01-02,,,\n");
+    let refused = ingest(&case, &[january, of_other, invoices]).run().unwrap_err().to_string();
+    assert!(
+        refused.contains("value `7`: the input `jobs` has 2 rows with this key; with `many = true`, a row "),
+        "{refused}"
+    );
+}
+
+#[test]
 fn a_row_of_a_record_that_conditions_leave_out_delivers_it() {
     let mapping = JOBS.replace("from = \"jobs\"", "from = \"jobs\"\nunless = { sale = \"void\" }");
     let case = Case::new(&mapping);
