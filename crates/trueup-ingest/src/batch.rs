@@ -2,8 +2,9 @@
 //! are recognized if they come again.
 //!
 //! `reading` finds out which files the events are in, and what else decides their rows. `repetition` compares that with
-//! the records of earlier ingests.
+//! the records of earlier ingests, and `overtaken` finds files that are older than what they replace.
 
+mod overtaken;
 mod reading;
 mod repetition;
 
@@ -13,7 +14,7 @@ use crate::error::{ErrorContext, ErrorKind};
 use crate::events::NewEvents;
 use crate::input::MappedInputs;
 use crate::monitor::{Monitor, Phase};
-use crate::source::ReadLimits;
+use crate::source::{ReadLimits, file_name};
 use crate::table::Table;
 use crate::{IngestError, IngestSummary, Input};
 use reading::EventReading;
@@ -208,8 +209,31 @@ impl BatchPlan {
     ///
     /// # Errors
     /// An input cannot be read.
-    pub(crate) fn batch(self, version: u64, summary: &IngestSummary) -> Result<Batch, IngestError> {
-        let reading = self.reading.map(|mut reading| reading.finish().cloned()).transpose()?;
-        Ok(Batch { version, protocol: summary.protocol.clone(), reading, removed_source: self.removed_source })
+    pub(crate) fn batch(&mut self, version: u64, summary: &IngestSummary) -> Result<Batch, IngestError> {
+        let reading = self.reading.take().map(|mut reading| reading.finish().cloned()).transpose()?;
+        Ok(Batch { version, protocol: summary.protocol.clone(), reading, removed_source: self.removed_source.take() })
+    }
+
+    /// Returns warnings about files of the batch that were ingested before, and may have replaced newer rows. `stored`
+    /// is the version before.
+    pub(crate) fn overtaken(&self, batch: &Batch, stored: &Manifest, dir: &Path) -> Result<Vec<String>, IngestError> {
+        let has_replaced = |table: Table| {
+            let protocol = batch.protocol.get(table.name());
+            protocol.is_some_and(|protocol| protocol.all_replaced().rows > 0)
+        };
+        let mut warnings = Vec::new();
+        if has_replaced(Table::Events) {
+            warnings.extend(overtaken::warning(Table::Events, &self.earlier, batch, &BTreeMap::new()));
+        }
+        if has_replaced(Table::Spend) {
+            let mut sources = overtaken::FileSources::new();
+            for input in self.inputs(Table::Spend).into_iter().flatten() {
+                let source = input.options.source.as_deref().unwrap_or_default();
+                sources.entry(file_name(&input.shown)).or_default().insert(source.to_owned());
+            }
+            let earlier = stored.read_batches(dir).of_dataset(dir)?;
+            warnings.extend(overtaken::warning(Table::Spend, &earlier, batch, &sources));
+        }
+        Ok(warnings)
     }
 }

@@ -121,3 +121,33 @@ fn spend_given_as_accounts_is_refused() {
     let accounts = case.file("accounts.csv", "account,industry,clicks\na,plumbing,3\n");
     assert_eq!(case.ingest().accounts(accounts).run().unwrap().accounts.taken, 1);
 }
+
+/// January's export again, after February's has restated what both have.
+#[test]
+fn a_file_that_is_older_than_what_it_replaces_is_named() {
+    let spend = |amount: u32| format!("account,date,adSpend\na,2025-01-01,{amount}\n");
+    let events = |total: u32| format!("{HEADER},total\na,1,sold,2025-01-01,e,x,{total}\n");
+    for (table, rows) in [("spend", [1, 2].map(spend)), ("events", [1, 2].map(events))] {
+        let case = Case::new();
+        let files: Vec<_> = ["1.csv", "2.csv"].iter().zip(&rows).map(|(name, text)| case.file(name, text)).collect();
+        let warned = |given: &[usize]| {
+            let add = |ingest: trueup_ingest::Ingest, at: &usize| match table {
+                "spend" => ingest.spend(&files[*at]),
+                _ => ingest.events(&files[*at]),
+            };
+            given.iter().fold(case.ingest(), add).run().unwrap().warnings
+        };
+        // Nothing newer is replaced. Spend of one ingest adds up, whatever its order.
+        let both: &[usize] = if table == "spend" { &[1] } else { &[0, 1] };
+        for given in [&[0][..], &[0], &[1], both] {
+            assert_eq!(warned(given), [""; 0], "{table} {given:?}");
+        }
+        std::fs::remove_dir_all(case.dataset()).unwrap();
+        assert_eq!([warned(&[0]), warned(&[1])], [[""; 0]; 2]);
+        let expected = format!(
+            "{table} of files that were ingested before may have replaced newer ones, which a later version had from other files: \
+             `1.csv`, of version 1, before version 2; `trueup restore DATASET --to 2` undoes this ingest"
+        );
+        assert_eq!(warned(&[0]), [expected]);
+    }
+}

@@ -254,7 +254,11 @@ impl Ingestion {
         if !reader.is_refusing() {
             self.check_rejects(summary)?;
         }
-        version.add_batch(plan.batch(version.number(), summary)?);
+        let batch = plan.batch(version.number(), summary)?;
+        if !reader.is_refusing() {
+            reader.warnings.extend(plan.overtaken(&batch, &manifest, dir)?);
+        }
+        version.add_batch(batch);
         Ok(manifest)
     }
 

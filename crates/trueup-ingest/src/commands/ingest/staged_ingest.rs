@@ -207,7 +207,7 @@ impl StagedIngest {
     /// published the version; the ingest is interrupted; or the file system or the store refuses. The dataset is then
     /// unchanged, unless the new version [may be published](IngestError::may_be_published).
     pub fn commit(self, staged: impl IntoIterator<Item = Staged>) -> Result<IngestSummary, IngestError> {
-        let Self { plan, mut version, mut manifest, rewritten, batches, zone_changes, mut summary, monitor } = self;
+        let Self { plan, mut version, mut manifest, rewritten, mut batches, zone_changes, mut summary, monitor } = self;
         let staged = in_order(&plan, count_left(&rewritten, &manifest.superseded), staged)?;
         let dimensions: BTreeSet<&String> = staged.iter().flat_map(|part| &part.dimensions).collect();
         check_dimensions(&dimensions, plan.settings.max_columns)?;
