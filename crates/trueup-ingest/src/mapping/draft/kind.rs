@@ -2,7 +2,7 @@
 
 use super::export::Recognition;
 use super::formats::{AmountForm, DateForm};
-use super::names::{is_former, is_id_name, rank, stages_of};
+use super::names::{is_former, is_id_name, is_never_stage, is_weak_stage, rank, stages_of};
 use super::sample::{ColumnSample, FileSample};
 use hashbrown::HashSet;
 
@@ -70,8 +70,9 @@ fn own_kind(sample: &FileSample) -> FileKind {
     let has = |name: &&str| sample.columns.iter().any(|column| is_of(column, name));
     // Spend next to clicks or impressions is spend, whatever a column of results such as `actions:lead` says.
     match (stage, ["adSpend", "clicks", "impressions"].iter().filter(|name| has(name)).count()) {
-        (Some(stage), 0 | 1) => FileKind::Events { stage: Some(stage.name.clone()) },
+        (Some(stage), 0 | 1) if !is_doubtful_stage(stage) => FileKind::Events { stage: Some(stage.name.clone()) },
         (_, 1..) => FileKind::Spend,
+        (Some(stage), 0) => FileKind::Events { stage: Some(stage.name.clone()) },
         (None, 0) if dates.iter().any(|column| !stages_of(&column.name).is_empty()) => FileKind::Customers,
         (None, 0) => FileKind::Events { stage: None },
     }
@@ -80,8 +81,15 @@ fn own_kind(sample: &FileSample) -> FileKind {
 /// The most distinct values of a column of stages.
 const MAX_STAGES: usize = 60;
 
+/// Returns whether the values of a column may be no stages although words of them mean stages: one value on all rows
+/// does not say what happened to each, and what is `paid` or `complete` may be a payment or a form.
+pub(super) fn is_doubtful_stage(column: &ColumnSample) -> bool {
+    let mut stages = column.texts().filter(|text| !stages_of(text).is_empty());
+    (column.values.len() == 1 && column.filled > 1) || stages.all(is_weak_stage)
+}
+
 /// Returns the column that looks most like the stage of an event: by its values, and then by its name. A column whose
-/// name says that it holds what was before comes after all others.
+/// name says that it holds what was before comes after all others, and so does one that may hold no stages.
 fn stage_column(sample: &FileSample) -> Option<&ColumnSample> {
     let score = |column: &ColumnSample| {
         let name = rank("type", &column.name);
@@ -89,12 +97,14 @@ fn stage_column(sample: &FileSample) -> Option<&ColumnSample> {
         let stages = column.texts().filter(|text| !stages_of(text).is_empty()).count();
         let percent = stages * 100 / column.values.len().max(1);
         (few && (percent >= 50 || (name.is_some() && stages > 0))).then_some((
+            !is_doubtful_stage(column),
             !is_former(&column.name),
             percent,
             name.is_some(),
         ))
     };
-    let scored = sample.columns.iter().filter_map(|column| Some((score(column)?, column)));
+    let columns = sample.columns.iter().filter(|column| !is_never_stage(&column.name));
+    let scored = columns.filter_map(|column| Some((score(column)?, column)));
     scored.max_by_key(|(score, _)| *score).map(|(_, column)| column)
 }
 

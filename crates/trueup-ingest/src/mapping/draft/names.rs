@@ -141,6 +141,9 @@ const STAGE_WORDS: [&[&str]; 6] = [
     &["canceled", "cancelled", "cancel", "lost", "declined", "rejected", "dead"],
 ];
 
+/// Words of stages that payments and forms are described by, too.
+const WEAK_STAGE_WORDS: [&str; 3] = ["complete", "completed", "paid"];
+
 /// Returns how well a name fits a canonical column: 0 for the best synonym, more for the others; `None` if the name
 /// does not fit.
 pub(super) fn rank(canonical: &str, name: &str) -> Option<usize> {
@@ -245,6 +248,22 @@ pub(super) fn stages_of(text: &str) -> Vec<&'static str> {
     let words = words(text);
     let means = |known: &&[&str]| words.iter().any(|word| known.contains(&word.as_str()));
     stage_names().into_iter().zip(&STAGE_WORDS).filter(|(_, known)| means(known)).map(|(stage, _)| stage).collect()
+}
+
+/// Returns whether the stages that a text means rest on words by which payments and forms are described, too.
+pub(super) fn is_weak_stage(text: &str) -> bool {
+    let words = words(text);
+    let known = STAGE_WORDS.iter().copied().flatten();
+    known.filter(|known| words.iter().any(|word| word == *known)).all(|known| WEAK_STAGE_WORDS.contains(known))
+}
+
+/// Returns whether a name says that its column holds what brought a customer, or a payment, whatever its values look
+/// like: a `utm_medium` is `paid`, and no work is.
+pub(super) fn is_never_stage(name: &str) -> bool {
+    const OTHER: [&str; 5] = ["utm", "medium", "source", "payment", "payments"];
+    let is_dimension = |dimension: &&str| rank(dimension, name).is_some();
+    words(name).iter().any(|word| OTHER.contains(&word.as_str()))
+        || ["attributionChannel", "attributionCategory", "campaign"].iter().any(is_dimension)
 }
 
 /// Returns whether a text means yes.

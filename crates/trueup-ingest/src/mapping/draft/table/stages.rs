@@ -3,6 +3,7 @@
 use super::{TableDraft, counted};
 use crate::mapping::canonical::stage_names;
 use crate::mapping::draft::formats::{AmountForm, DateForm, fitting};
+use crate::mapping::draft::kind::is_doubtful_stage;
 use crate::mapping::draft::names::{is_amount_name, is_doubtful, is_id_name, is_number_name, is_yes, stages_of};
 use crate::mapping::draft::sample::ColumnSample;
 use crate::mapping::draft::text::{SourceDraft, amount_sources, date_sources, key, quoted};
@@ -87,13 +88,21 @@ impl TableDraft<'_, '_> {
 
     /// Writes the type of events that have one row each.
     pub(super) fn stages_of_rows(&mut self, stage: Option<&str>) {
+        let of_all = || stage_names().into_iter().map(|stage| (format!("type = {{ value = {} }}", quoted(stage)), String::new()));
         let Some(column) = stage.and_then(|name| self.sample.column(name)) else {
-            let answer = |stage: &str| (format!("type = {{ value = {} }}", quoted(stage)), String::new());
-            let answers: Vec<(String, String)> = stage_names().into_iter().map(answer).collect();
-            return self
-                .text
-                .question("no column looks like the stage of the event. Which stage are these rows?", &answers);
+            let question = "no column looks like the stage of the event. Which stage are these rows?";
+            return self.text.question(question, &of_all().collect::<Vec<_>>());
         };
+        if is_doubtful_stage(column) {
+            let answers: Vec<(String, String)> = self.doubtful_stage(column).into_iter().chain(of_all()).collect();
+            let question = format!(
+                "is {} the stage of the event? It has the values {}, which may be those of a form or a payment. If not, which stage are \
+                 these rows?",
+                quoted(&column.name),
+                column.examples()
+            );
+            return self.text.question(&question, &answers);
+        }
         self.text.line("");
         self.text.line("[events.columns.type]");
         let line = format!("column = {}", quoted(&self.named(column)));
@@ -120,6 +129,20 @@ impl TableDraft<'_, '_> {
                 _ => stages.iter().for_each(|stage| self.text.line(&format!("#{}  # {}", line(stage), counted(*rows)))),
             }
         }
+    }
+
+    /// Returns the type of events from a column that may hold no stages; `None` if no value means a single stage.
+    fn doubtful_stage(&self, column: &ColumnSample) -> Option<(String, String)> {
+        let known = column.texts().filter_map(|text| match stages_of(text)[..] {
+            [stage] if !is_doubtful(text) => Some(format!("{} = {}", quoted(text), quoted(stage))),
+            _ => None,
+        });
+        let known: Vec<String> = known.collect();
+        let others = if known.len() < column.values.len() { ", unmapped = \"skip\"" } else { "" };
+        let line =
+            format!("type = {{ column = {}, map = {{ {} }}{others} }}", quoted(&self.named(column)), known.join(", "));
+        let note = if others.is_empty() { "it is" } else { "it is; rows with other values are left out" };
+        (!known.is_empty()).then(|| (line, note.to_owned()))
     }
 
     /// Writes the stages of customers that have one row each.
