@@ -12,7 +12,7 @@ use std::str::FromStr;
 use std::sync::LazyLock;
 
 /// The files of the products, by the names of their templates.
-const FILES: [(&str, &str); 9] = [
+const FILES: [(&str, &str); 11] = [
     ("google-ads", include_str!("known_exports/google-ads.toml")),
     ("meta", include_str!("known_exports/meta.toml")),
     ("callrail", include_str!("known_exports/callrail.toml")),
@@ -22,6 +22,8 @@ const FILES: [(&str, &str); 9] = [
     ("salesforce", include_str!("known_exports/salesforce.toml")),
     ("quickbooks", include_str!("known_exports/quickbooks.toml")),
     ("jobber", include_str!("known_exports/jobber.toml")),
+    ("facebook-leads", include_str!("known_exports/facebook-leads.toml")),
+    ("gohighlevel", include_str!("known_exports/gohighlevel.toml")),
 ];
 
 /// All products, in the order of [`FILES`]. A test reads every file.
@@ -119,6 +121,8 @@ pub(super) struct KnownExport {
     /// What a row is, as a sentence.
     pub(super) rows: String,
     pub(super) table: ExportTable,
+    /// What another export of the product is that has these rows, too. Next to such a file they make no table.
+    pub(super) held_by: Option<String>,
     /// Names of columns. A file that has all names of one of these lists is recognized.
     pub(super) known_by: Vec<Vec<String>>,
     /// The roles without which the table cannot be made; of a list of roles, one is enough.
@@ -200,6 +204,8 @@ pub(super) type ExportConditions = BTreeMap<String, Vec<String>>;
 pub(super) struct CustomerRoles {
     #[serde(default)]
     pub(super) phone: Vec<String>,
+    /// The part of a cell that is the phone number, as a regular expression; the whole cell if absent.
+    pub(super) phone_part: Option<String>,
     #[serde(default)]
     pub(super) email: Vec<String>,
     /// Ids, and names of which the product has each one once.

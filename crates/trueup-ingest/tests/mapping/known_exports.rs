@@ -77,7 +77,7 @@ struct Known {
 
 const MARCH: (&str, &str) = ("2026-03-01", "2026-03-31");
 
-const KNOWN: [Known; 14] = [
+const KNOWN: [Known; 17] = [
     Known {
         file: "google-ads.csv",
         export: "a campaign report by day of Google Ads (template `google-ads`, recognized by its columns `Campaign`, \
@@ -231,6 +231,37 @@ const KNOWN: [Known; 14] = [
         range: MARCH,
         metrics: &[("soldRevenue", 1_234_500_000), ("customers", 2)],
     },
+    Known {
+        file: "facebook-leads.csv",
+        export: "leads of instant forms of Facebook Lead Ads (template `facebook-leads`, recognized by its columns `created_time`, \
+                 `ad_id`, `form_id`, `platform`)",
+        questions: 1,
+        answers: &[],
+        // Ana wrote twice, Carla has no number, and the last two rows are test leads.
+        stages: &[("lead-originated", 4, 0)],
+        range: MARCH,
+        metrics: &[("conversions", 4), ("leads", 3), ("customers", 3)],
+    },
+    Known {
+        file: "gohighlevel-opportunities.csv",
+        export: "opportunities of GoHighLevel (template `gohighlevel`, recognized by its columns `Opportunity Name`, `stage`, `Lead \
+                 Value`, `Created on`)",
+        questions: 3,
+        answers: &["closed = ", "canceled = "],
+        // The stage `Appointment Booked` has no date; one opportunity is lost, and one abandoned.
+        stages: &[("canceled", 2, 0), ("closed", 1, 680_000), ("lead-originated", 4, 0)],
+        range: MARCH,
+        metrics: &[("leads", 4), ("closedRevenue", 6_800_000_000), ("canceledCustomers", 2)],
+    },
+    Known {
+        file: "gohighlevel-contacts.csv",
+        export: "contacts of GoHighLevel",
+        questions: 2,
+        answers: &["lead-originated = "],
+        stages: &[("lead-originated", 2, 0)],
+        range: MARCH,
+        metrics: &[("leads", 2)],
+    },
 ];
 
 #[test]
@@ -340,7 +371,8 @@ fn a_column_that_is_missing_is_named() {
     assert_eq!(refusal, expected);
     assert_eq!(
         "google".parse::<Template>().unwrap_err().to_string(),
-        "expected one of google-ads, meta, callrail, servicetitan, housecall, hubspot, salesforce, quickbooks, jobber, but found `google`"
+        "expected one of google-ads, meta, callrail, servicetitan, housecall, hubspot, salesforce, quickbooks, jobber, facebook-leads, \
+         gohighlevel, but found `google`"
     );
 }
 
@@ -469,4 +501,16 @@ fn customers_that_are_identified_in_different_ways_are_named() {
     let both = drafted(&["callrail.csv", "quickbooks.csv"]).text;
     assert!(both.contains(comment), "{both}");
     assert!(!drafted(&["callrail.csv", "servicetitan-jobs.csv", "meta.csv"]).text.contains("in different ways"));
+}
+
+/// The contact of an opportunity is no second conversion.
+#[test]
+fn contacts_next_to_their_opportunities_make_no_table() {
+    let draft = drafted(&["gohighlevel-contacts.csv", "gohighlevel-opportunities.csv"]);
+    let comment = "# The contacts of \"gohighlevel-contacts.csv\" make no table: the opportunities have them, and they would count twice.\n";
+    assert!(draft.text.contains(comment) && draft.text.matches("[[events]]").count() == 1, "{}", draft.text);
+    let mapping = answered(&draft, &[]);
+    let case = Case::new(&mapping).file_at(export("gohighlevel-contacts.csv"));
+    let case = case.file_at(export("gohighlevel-opportunities.csv"));
+    assert_eq!(answers(&case, &["leads", "conversions"], MARCH), [4, 4]);
 }

@@ -14,6 +14,8 @@ pub(super) struct FoundExport {
     pub(super) export: &'static KnownExport,
     /// The columns of the file by which it was recognized; empty if the user has named the template.
     pub(super) known_by: Vec<String>,
+    /// Whether another file has the same rows, as [`KnownExport::held_by`] says.
+    pub(super) is_held: bool,
     /// The column of each role that the file has.
     columns: BTreeMap<&'static str, String>,
 }
@@ -80,6 +82,13 @@ pub(super) fn recognitions(
         });
         if let Some((at, lacking, names)) = closest.min_by_key(|(_, lacking, _)| lacking.missing.len()) {
             return Err((at, lacking.reason(&names.iter().map(String::as_str).collect::<Vec<_>>())));
+        }
+    }
+    let all: Vec<(&str, &str)> =
+        found.iter().filter_map(Recognition::found).map(|it| (it.product.template, it.export.what.as_str())).collect();
+    for recognition in &mut found {
+        if let Recognition::Found(it) = recognition {
+            it.is_held = it.export.held_by.as_ref().is_some_and(|what| all.contains(&(it.product.template, what.as_str())));
         }
     }
     Ok(found)
@@ -204,7 +213,7 @@ impl FoundExport {
     fn new(product: &'static Product, export: &'static KnownExport, known_by: Vec<String>, names: &[&str]) -> Self {
         let roles = roles(export);
         let columns = roles.into_iter().filter_map(|role| Some((role, column_of(export, role, names)?.to_owned())));
-        Self { product, export, known_by, columns: columns.collect() }
+        Self { product, export, known_by, is_held: false, columns: columns.collect() }
     }
 
     /// Returns the column that has a role.

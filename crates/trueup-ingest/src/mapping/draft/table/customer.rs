@@ -167,7 +167,7 @@ impl<'a> TableDraft<'a, '_> {
         let mut keys: Vec<(&str, &str)> = second_name.iter().map(|name| ("otherwise", name.as_str())).collect();
         let full = column.texts().filter(|text| digits(text).len() >= LAST_DIGITS).count();
         let has_areas = full * 2 > column.values.len();
-        match (contact, regions_of(column).into_iter().next().filter(|_| has_areas)) {
+        match (contact, regions_of(column, None).into_iter().next().filter(|_| has_areas)) {
             (Some(Contact::Mail), _) => keys.push(("normalize", "email")),
             (Some(Contact::Phone), Some(region)) => keys.extend([("normalize", "phone"), ("region", region)]),
             _ => {}

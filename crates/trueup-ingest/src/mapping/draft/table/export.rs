@@ -36,6 +36,11 @@ impl<'a> TableDraft<'a, '_> {
             ExportTable::Spend => "spend",
         };
         let is_spend = export.table == ExportTable::Spend;
+        if let Some(other) = export.held_by.as_ref().filter(|_| found.is_held) {
+            let (file, what) = (quoted(&self.sample.file_name), &export.what);
+            self.text.comment(&format!("The {what} of {file} make no table: the {other} have them, and they would count twice."));
+            return Ok(());
+        }
         self.begin(table, &export.rows);
         self.text.line(&format!("source = {}", quoted(found.product.template)));
         self.rows_of_use(found);
@@ -254,9 +259,13 @@ impl<'a> TableDraft<'a, '_> {
             let line = line(&keys);
             return self.text.noted(&line, &comment);
         }
+        let part = roles.phone_part.as_deref();
+        if let Some(part) = part {
+            keys.insert(0, ("extract", part));
+        }
         keys.push(("normalize", "phone"));
         let of_region = |region: &'static str| [&keys[..], &[("region", region)]].concat();
-        match regions_of(first)[..] {
+        match regions_of(first, part)[..] {
             [region, ..] => {
                 let line = line(&of_region(region));
                 self.text.noted(&line, &format!("numbers without a country code are of this region; {comment}"));
@@ -566,8 +575,12 @@ fn month_formats(column: &ColumnSample) -> Vec<Option<&'static str>> {
 }
 
 /// Returns the regions of which most of the phone numbers without a country code may be, the most likely first.
-pub(super) fn regions_of(column: &ColumnSample) -> Vec<&'static str> {
-    let numbers: Vec<&str> = column.texts().filter(|text| text.bytes().any(|byte| byte.is_ascii_digit())).collect();
+/// `part` is the expression of the part of a cell that is the number, if not the whole cell is.
+pub(super) fn regions_of(column: &ColumnSample, part: Option<&str>) -> Vec<&'static str> {
+    let part = part.and_then(|part| regex::Regex::new(part).ok());
+    let number = |text| part.as_ref().and_then(|part| part.find(text)).map_or(text, |found| found.as_str());
+    let cells = column.texts().filter(|text| text.bytes().any(|byte| byte.is_ascii_digit()));
+    let numbers: Vec<&str> = cells.map(number).collect();
     let fits = |region: &&'static str| {
         let normalizer = Normalizer::Phone { region: (*region).to_owned() };
         let normal = numbers.iter().filter(|number| normalizer.normalized(number).is_some()).count();
