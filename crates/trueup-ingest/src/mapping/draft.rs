@@ -124,7 +124,7 @@ pub fn draft(files: &[PathBuf], options: &DraftOptions) -> Result<MappingDraft, 
         joined.extend(of_customers[at].iter().map(|(other, join)| (join, &inputs[*other])));
         TableDraft::new(input, &joined, &mut text).write(kind, recognition, &mut drafted)?;
     }
-    let Drafted { mut copied, has_unknown_account, of_exports, identified_by, .. } = drafted;
+    let Drafted { mut copied, has_unknown_account, of_exports, identified_by, leads, revenue, .. } = drafted;
     if identified_by.iter().any(|(key, _)| *key != identified_by[0].0) {
         let keys: Vec<String> = identified_by.iter().map(|(key, file)| format!("{} by {key}", quoted(file))).collect();
         text.comment(&format!(
@@ -133,6 +133,18 @@ pub fn draft(files: &[PathBuf], options: &DraftOptions) -> Result<MappingDraft, 
             keys.join(", ")
         ));
         text.line("");
+    }
+    let of_several = [
+        (&leads, "make conversions (`lead-originated`). If they are about the same people, each has two. Remove those of one file then"),
+        (&revenue, "make `closed` events with amounts. If they are about the same work, its revenue counts twice. Remove the `closed` \
+                    events of one file then, or their `total`"),
+    ];
+    for (files, question) in of_several {
+        if files.len() > 1 {
+            let names: Vec<String> = files.iter().map(|file| quoted(file)).collect();
+            text.question(&format!("{} {question}.", names.join(" and ")), &[]);
+            text.line("");
+        }
     }
     // What the events of one export have, and those of another lack.
     let all: BTreeSet<&String> = of_exports.iter().flatten().collect();

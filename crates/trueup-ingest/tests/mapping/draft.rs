@@ -801,3 +801,58 @@ fn a_column_that_may_hold_no_stages_is_a_question() {
     let other = drafted(&[("a.csv", "id,date,UTM Medium,Payment status\n1,2026-03-01,booked,paid\n")]);
     assert!(other.contains("no column looks like the stage of the event"), "{other}");
 }
+
+/// A report of jobs: the last status, and a date for each stage that a job has reached.
+#[test]
+fn dates_that_are_named_like_stages_are_those_of_their_stages() {
+    let rows = "J1,2026-03-01,2026-03-02,2026-03-05,Completed,$500.00\nJ2,2026-03-02,2026-03-04,,Cancelled,$0.00\n\
+                J3,2026-03-03,,,Lead,\n";
+    let jobs = format!("Job Number,Created,Approved Date,Completed Date,Milestone,Total\n{rows}");
+    let files = [("jobs.csv", &*jobs)];
+    let draft = drafted(&files);
+    let canceled = "QUESTION 4: \"Milestone\" is \"Cancelled\" on 1 row, but no column is named like the day of a cancellation. Which is \
+                    it?\n#canceled = { date = \"Created\", where = { Milestone = [\"Cancelled\"] } }  # `2026-03-01`";
+    let closed = "which is right for closed?\n\
+                  #closed = { date = \"Completed Date\", total = { column = \"Total\", decimal_mark = \".\" } }  # `$500.00`, `$0.00`\n\
+                  #closed = { date = \"Completed Date\" }  # without an amount\n";
+    for text in [canceled, closed, "\nlead-originated = { date = \"Created\" }  # by the names of its columns\n"] {
+        assert!(draft.contains(text), "{text}\n{draft}");
+    }
+    let answers = [
+        "account = { value",
+        "sold = { date = \"Approved Date\" }",
+        "closed = { date = \"Completed Date\", total",
+        "canceled = { date = \"Approved Date\"",
+    ];
+    let made = events(&answered(&draft, &answers), &files);
+    let of_stage = |stage: &str| made.lines().filter(|line| line.ends_with(stage)).count();
+    assert_eq!(["lead-originated", "sold", "closed", "canceled"].map(of_stage), [3, 2, 1, 1], "{made}");
+}
+
+#[test]
+fn a_row_that_was_created_and_changed_is_no_event_of_a_log() {
+    let draft = drafted(&[(
+        "deals.csv",
+        "Deal,Created on,Updated on,Stage\nA,2026-03-01,2026-03-09,New lead\nB,2026-03-02,2026-03-07,Won\n",
+    )]);
+    let question = "\"Updated on\" is when a row was last changed, so that each row seems to be a customer with its last stage";
+    assert!(draft.contains(question) && draft.contains("\n#where = { Stage = \"Won\" }  # in a copy"), "{draft}");
+}
+
+/// The contacts of a customer system are its opportunities once more, and an invoice is the job.
+#[test]
+fn files_that_make_the_same_events_are_asked_about() {
+    let jobs = "Job,Called,Completed on,Closed total\n7,2026-03-01,2026-03-05,$100\n";
+    let contacts = "Contact ID,Created\nc1,2026-03-01\n";
+    let invoices = "Customer,Date,Amount,Status\n7,2026-03-06,$100,Paid\n8,2026-03-06,$20,Sent\n";
+    let of = |files: &[(&str, &str)]| drafted(files);
+    let all = of(&[("jobs.csv", jobs), ("contacts.csv", contacts), ("invoices.csv", invoices)]);
+    for question in [
+        ": \"jobs.csv\" and \"contacts.csv\" make conversions (`lead-originated`). If they are about the same people",
+        ": \"jobs.csv\" and \"invoices.csv\" make `closed` events with amounts. If they are about the same work",
+    ] {
+        assert!(all.contains(question), "{question}\n{all}");
+    }
+    let one = of(&[("jobs.csv", jobs)]);
+    assert!(!one.contains("about the same"), "{one}");
+}

@@ -88,7 +88,8 @@ pub(super) fn recognitions(
         found.iter().filter_map(Recognition::found).map(|it| (it.product.template, it.export.what.as_str())).collect();
     for recognition in &mut found {
         if let Recognition::Found(it) = recognition {
-            it.is_held = it.export.held_by.as_ref().is_some_and(|what| all.contains(&(it.product.template, what.as_str())));
+            it.is_held =
+                it.export.held_by.as_ref().is_some_and(|what| all.contains(&(it.product.template, what.as_str())));
         }
     }
     Ok(found)

@@ -6,14 +6,19 @@ use super::names::{is_former, is_id_name, is_never_stage, is_weak_stage, rank, s
 use super::sample::{ColumnSample, FileSample};
 use hashbrown::HashSet;
 
+/// The stage of conversions.
+pub(super) const LEAD: &str = "lead-originated";
+
 /// What the rows of a file are.
 pub(super) enum FileKind {
     /// Each row is an event. `stage` is the column that looks like its stage.
     Events {
         stage: Option<String>,
     },
-    /// Each row is a customer, with a date for each stage.
-    Customers,
+    /// Each row is a customer, with a date for each stage. `stage` is the column that looks like the last one.
+    Customers {
+        stage: Option<String>,
+    },
     /// Each row is the spend of a day.
     Spend,
     /// An export of a known product.
@@ -65,17 +70,28 @@ fn own_kind(sample: &FileSample) -> FileKind {
         return FileKind::Unknown;
     }
     let stage = stage_column(sample);
+    // What was created or changed may be a row of a log, too.
+    let mut stages: Vec<&str> = dates.iter().flat_map(|column| only_stage(&column.name)).collect();
+    stages.retain(|stage| *stage != LEAD);
+    stages.sort_unstable();
+    stages.dedup();
     let is_of =
         |column: &ColumnSample, name: &str| rank(name, &column.name).is_some() && AmountForm::of(column).is_some();
     let has = |name: &&str| sample.columns.iter().any(|column| is_of(column, name));
     // Spend next to clicks or impressions is spend, whatever a column of results such as `actions:lead` says.
-    match (stage, ["adSpend", "clicks", "impressions"].iter().filter(|name| has(name)).count()) {
-        (Some(stage), 0 | 1) if !is_doubtful_stage(stage) => FileKind::Events { stage: Some(stage.name.clone()) },
-        (_, 1..) => FileKind::Spend,
-        (Some(stage), 0) => FileKind::Events { stage: Some(stage.name.clone()) },
-        (None, 0) if dates.iter().any(|column| !stages_of(&column.name).is_empty()) => FileKind::Customers,
-        (None, 0) => FileKind::Events { stage: None },
+    let spends = ["adSpend", "clicks", "impressions"].iter().filter(|name| has(name)).count();
+    if spends > 1 || (spends == 1 && stage.is_none_or(is_doubtful_stage)) {
+        return FileKind::Spend;
     }
+    let is_wide = stages.len() > 1
+        || (stage.is_none() && dates.iter().any(|column| !stages_of(&column.name).is_empty()));
+    let stage = stage.map(|stage| stage.name.clone());
+    if is_wide { FileKind::Customers { stage } } else { FileKind::Events { stage } }
+}
+
+/// Returns the stage that a text means, if it means a single one.
+pub(super) fn only_stage(text: &str) -> Option<&'static str> {
+    if let [stage] = stages_of(text)[..] { Some(stage) } else { None }
 }
 
 /// The most distinct values of a column of stages.
@@ -112,11 +128,12 @@ fn stage_column(sample: &FileSample) -> Option<&ColumnSample> {
 /// addresses of mail: both have the same numbers of jobs, for example. Returns the number of that file, too.
 pub(super) fn join_of_customers(samples: &[FileSample], kinds: &[FileKind], at: usize) -> Option<(usize, JoinKey)> {
     let has_contacts = |sample: &FileSample| sample.columns.iter().any(|column| column.contact().is_some());
-    if !matches!(kinds[at], FileKind::Events { .. } | FileKind::Customers) || has_contacts(&samples[at]) {
+    if !matches!(kinds[at], FileKind::Events { .. } | FileKind::Customers { .. }) || has_contacts(&samples[at]) {
         return None;
     }
     let is_other = |other: &usize| {
-        let is_of_events = matches!(kinds[*other], FileKind::Events { .. } | FileKind::Customers | FileKind::Export);
+        let is_of_events =
+            matches!(kinds[*other], FileKind::Events { .. } | FileKind::Customers { .. } | FileKind::Export);
         *other != at && is_of_events && has_contacts(&samples[*other])
     };
     let others = (0..samples.len()).filter(is_other);

@@ -235,6 +235,11 @@ pub(super) fn is_former(name: &str) -> bool {
     words(name).iter().any(|word| ["old", "previous", "prev", "former", "from", "prior"].contains(&word.as_str()))
 }
 
+/// Returns whether a name says that its column holds when a row was last changed, such as `Updated on`.
+pub(super) fn is_change_name(name: &str) -> bool {
+    words(name).iter().any(|word| ["updated", "modified", "changed"].contains(&word.as_str()))
+}
+
 /// Returns a name in lower case, without anything but ASCII letters and digits.
 pub(super) fn plain(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).map(|char| char.to_ascii_lowercase()).collect()

@@ -32,6 +32,10 @@ pub(super) struct Drafted<'a> {
     pub(super) identified_by: Vec<(&'static str, &'a str)>,
     /// What identifies the customers of each table of events, or may do it best.
     customers: Vec<CustomerIds<'a>>,
+    /// The files whose rows may become conversions.
+    pub(super) leads: Vec<&'a str>,
+    /// The files whose rows may become closed work with amounts.
+    pub(super) revenue: Vec<&'a str>,
     dimensions: Vec<Dimension<'a>>,
 }
 
@@ -103,15 +107,15 @@ impl<'a, 'd> TableDraft<'a, 'd> {
                 let partly_empty = self.dimensions(drafted, false);
                 drafted.copied.extend(partly_empty);
                 self.rest("In events, a line such as `{}` makes one a dimension.");
-                self.stages_of_rows(stage.as_deref());
+                self.stages_of_rows(stage.as_deref(), drafted);
             }
-            FileKind::Customers => {
+            FileKind::Customers { stage } => {
                 self.begin("events", "each row is a customer, with the dates of its stages");
                 self.begin_columns("events");
                 self.account(drafted, false);
                 self.customer(drafted);
                 self.dimensions(drafted, false);
-                self.stages_of_customers();
+                self.stages_of_customers(stage.as_deref(), drafted);
             }
             FileKind::Spend => {
                 self.begin("spend", "each row is the spend of a day");

@@ -8,6 +8,7 @@ use crate::mapping::canonical::stage_names;
 use crate::mapping::dates::{DateFormat, read_month};
 use crate::mapping::draft::export::FoundExport;
 use crate::mapping::draft::formats::{AmountForm, DateForm};
+use crate::mapping::draft::kind::LEAD;
 use crate::mapping::draft::sample::ColumnSample;
 use crate::mapping::draft::text::{SourceDraft, amount_sources, date_sources, key, quoted, source};
 use crate::mapping::known_exports::{ColumnLine, ExportSpread, ExportTable, Roles, StageLine};
@@ -38,7 +39,9 @@ impl<'a> TableDraft<'a, '_> {
         let is_spend = export.table == ExportTable::Spend;
         if let Some(other) = export.held_by.as_ref().filter(|_| found.is_held) {
             let (file, what) = (quoted(&self.sample.file_name), &export.what);
-            self.text.comment(&format!("The {what} of {file} make no table: the {other} have them, and they would count twice."));
+            self.text.comment(&format!(
+                "The {what} of {file} make no table: the {other} have them, and they would count twice."
+            ));
             return Ok(());
         }
         self.begin(table, &export.rows);
@@ -55,6 +58,7 @@ impl<'a> TableDraft<'a, '_> {
         self.export_customer(found, drafted);
         if let Some(stage) = &export.stage {
             self.text.line(&format!("type = {{ value = {} }}", quoted(stage)));
+            self.note_stages(stage == LEAD, false, drafted);
         }
         let mut written = BTreeSet::new();
         for line in &export.lines {
@@ -77,7 +81,7 @@ impl<'a> TableDraft<'a, '_> {
             ExportTable::Spend => "Spend has no other columns than those of docs/mapping.md.",
         });
         if !export.stages.is_empty() {
-            self.export_stages(found, &dates);
+            self.export_stages(found, &dates, drafted);
         }
         Ok(())
     }
@@ -411,7 +415,7 @@ impl<'a> TableDraft<'a, '_> {
         }
     }
 
-    fn export_stages(&mut self, found: &FoundExport, dates: &DateForms) {
+    fn export_stages(&mut self, found: &FoundExport, dates: &DateForms, drafted: &mut Drafted<'a>) {
         let lines = self.stage_lines(found);
         let mut open: Vec<&ColumnSample> = Vec::new();
         if let Some(pattern) = &found.export.other_stages {
@@ -423,6 +427,10 @@ impl<'a> TableDraft<'a, '_> {
             };
             open = self.sample.columns.iter().filter(is_open).collect();
         }
+        let has_leads = lines.iter().any(|line| line.stage == LEAD && line.ask.is_none());
+        let is_amount = |line: &&&StageLine| line.total.as_ref().is_some_and(|it| self.of_role(found, it).is_some());
+        let has_revenue = lines.iter().filter(|line| line.stage == "closed").any(|line| is_amount(&line));
+        self.note_stages(has_leads, has_revenue, drafted);
         self.text.line("");
         self.text.line("[events.stages]");
         let mut asked = BTreeSet::new();
