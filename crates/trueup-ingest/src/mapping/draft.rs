@@ -117,14 +117,15 @@ pub fn draft(files: &[PathBuf], options: &DraftOptions) -> Result<MappingDraft, 
             matches!(kinds[at], FileKind::Joined(_)) || of_customers.iter().flatten().any(|(other, _)| *other == at);
         write_input(&mut text, input, recognition.found(), inputs.len() > 1 && !is_joined);
     }
-    let mut drafted = Drafted::default();
+    let mut drafted = Drafted::new(&samples);
     for (at, ((input, kind), recognition)) in inputs.iter().zip(&kinds).zip(&recognitions).enumerate() {
         let mut joined: Vec<_> =
             kinds.iter().zip(&inputs).filter_map(|(kind, input)| Some((kind.join_to(at)?, input))).collect();
         joined.extend(of_customers[at].iter().map(|(other, join)| (join, &inputs[*other])));
         TableDraft::new(input, &joined, &mut text).write(kind, recognition, &mut drafted)?;
     }
-    let Drafted { mut copied, has_unknown_account, of_exports, identified_by, leads, revenue, .. } = drafted;
+    let Drafted { mut copied, has_unknown_account, of_exports, identified_by, currencies, leads, revenue, .. } =
+        drafted;
     if identified_by.iter().any(|(key, _)| *key != identified_by[0].0) {
         let keys: Vec<String> = identified_by.iter().map(|(key, file)| format!("{} by {key}", quoted(file))).collect();
         text.comment(&format!(
@@ -135,9 +136,15 @@ pub fn draft(files: &[PathBuf], options: &DraftOptions) -> Result<MappingDraft, 
         text.line("");
     }
     let of_several = [
-        (&leads, "make conversions (`lead-originated`). If they are about the same people, each has two. Remove those of one file then"),
-        (&revenue, "make `closed` events with amounts. If they are about the same work, its revenue counts twice. Remove the `closed` \
-                    events of one file then, or their `total`"),
+        (
+            &leads,
+            "make conversions (`lead-originated`). If they are about the same people, each has two. Remove those of one file then",
+        ),
+        (
+            &revenue,
+            "make `closed` events with amounts. If they are about the same work, its revenue counts twice. Remove the `closed` \
+                    events of one file then, or their `total`",
+        ),
     ];
     for (files, question) in of_several {
         if files.len() > 1 {
@@ -158,10 +165,20 @@ pub fn draft(files: &[PathBuf], options: &DraftOptions) -> Result<MappingDraft, 
         text.line(&format!("#copy = [{}]", names.join(", ")));
         text.line("");
     }
-    if has_unknown_account {
+    if currencies.len() > 1 {
+        let names: Vec<String> = currencies.iter().map(|currency| format!("`{currency}`")).collect();
+        let question = format!(
+            "amounts are in {}. Which currency has each account? An amount in another one is refused, unless its table says with \
+             `convert` by which rates it becomes one of the account: docs/mapping.md, Currencies.",
+            names.join(" and ")
+        );
+        let answer = |currency: &String| format!("[[accounts]]\n#currency = {}\n#{ACCOUNT_COLUMNS}", quoted(currency));
+        let answers: Vec<(String, String)> = currencies.iter().map(|it| (answer(it), String::new())).collect();
+        text.question(&question, &answers);
+    } else if has_unknown_account {
         text.comment("These lines give an account its name, and the time zone of its days. Without them, the name is the key, and the days are those of UTC:");
         text.line("#[[accounts]]");
-        text.line("#columns = { account = { value = \"...\" }, accountName = { value = \"...\" }, timeZone = { value = \"America/New_York\" } }");
+        text.line(&format!("#{ACCOUNT_COLUMNS}"));
     }
     let names: Vec<String> = samples.iter().map(|sample| on_one_line(&shell_word(&sample.file_name))).collect();
     let head = format!(
@@ -175,6 +192,9 @@ pub fn draft(files: &[PathBuf], options: &DraftOptions) -> Result<MappingDraft, 
     let (known_exports, open_questions) = (known.collect(), text.questions());
     Ok(MappingDraft { text: text.finish(&head), open_questions, known_exports })
 }
+
+/// The columns of an account whose days are those of New York.
+const ACCOUNT_COLUMNS: &str = "columns = { account = { value = \"...\" }, accountName = { value = \"...\" }, timeZone = { value = \"America/New_York\" } }";
 
 /// Keeps the sampled rows that the table of an export is made of.
 fn keep_rows_of_use(sample: &mut FileSample, found: &FoundExport) -> Result<(), IngestError> {

@@ -835,7 +835,8 @@ fn a_row_that_was_created_and_changed_is_no_event_of_a_log() {
         "deals.csv",
         "Deal,Created on,Updated on,Stage\nA,2026-03-01,2026-03-09,New lead\nB,2026-03-02,2026-03-07,Won\n",
     )]);
-    let question = "\"Updated on\" is when a row was last changed, so that each row seems to be a customer with its last stage";
+    let question =
+        "\"Updated on\" is when a row was last changed, so that each row seems to be a customer with its last stage";
     assert!(draft.contains(question) && draft.contains("\n#where = { Stage = \"Won\" }  # in a copy"), "{draft}");
 }
 
@@ -855,4 +856,45 @@ fn files_that_make_the_same_events_are_asked_about() {
     }
     let one = of(&[("jobs.csv", jobs)]);
     assert!(!one.contains("about the same"), "{one}");
+}
+
+/// Amounts of two currencies must not be added up.
+#[test]
+fn a_column_of_several_currencies_says_what_the_amounts_are_in() {
+    let ads = |currency: &str| {
+        format!("Day,Account,Cost,Currency code\n2026-03-01,oak,5.00,USD\n2026-03-01,elm,7.00,{currency}\n")
+    };
+    let files = [("ads.csv", &*ads("CAD"))];
+    let draft = drafted(&files);
+    assert!(draft.contains("\ncurrency = { column = \"Currency code\" }  # `USD`, `CAD`\n"), "{draft}");
+    assert!(draft.contains("QUESTION 1: amounts are in `CAD` and `USD`. Which currency has each account?"), "{draft}");
+    let refusal = Case::new(&answered(&draft, &[])).file("ads.csv", files[0].1).refusal();
+    assert!(refusal.contains("currency"), "{refusal}");
+    let accounts = ["[[accounts]]", "currency = ", "columns = { account = "].map(|line| format!("\n{line}"));
+    let mapping =
+        answered(&draft, &[]).replace("\n#[[accounts]]", &accounts[0]).replace("\n#currency = ", &accounts[1]);
+    let mapping = mapping.replacen(
+        "\n#columns = { account = { value = \"...\" }",
+        &format!("{}{{ value = \"elm\" }}", accounts[2]),
+        1,
+    );
+    let mapping = mapping.replacen(
+        "\n#columns = { account = { value = \"...\" }",
+        &format!("{}{{ value = \"oak\" }}", accounts[2]),
+        1,
+    );
+    let spend = Case::new(&mapping).file("ads.csv", files[0].1).spend();
+    assert_eq!(crate::case::column(&spend, "adSpend"), ["5.00", "7.00"]);
+    assert!(!drafted(&[("ads.csv", &ads("USD"))]).contains("currency = "));
+}
+
+#[test]
+fn an_amount_with_and_without_tax_is_a_question() {
+    let rows = "7,2026-03-01,Sold,$100.00,$8.25,$108.25\n8,2026-03-02,Invoiced,$20.00,$1.65,$21.65\n";
+    let draft =
+        drafted(&[("invoices.csv", &format!("Customer,Invoice Date,Status,Subtotal,Tax,Invoice Total\n{rows}"))]);
+    let question = "there are amounts with and without \"Tax\". Which is the revenue?\n\
+                    #total = { column = \"Subtotal\", decimal_mark = \".\" }  # without tax; `$100.00`, `$20.00`\n\
+                    #total = { column = \"Invoice Total\", decimal_mark = \".\" }  # with tax; `$108.25`, `$21.65`\n";
+    assert!(draft.contains(question), "{draft}");
 }

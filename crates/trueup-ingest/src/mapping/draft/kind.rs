@@ -83,8 +83,8 @@ fn own_kind(sample: &FileSample) -> FileKind {
     if spends > 1 || (spends == 1 && stage.is_none_or(is_doubtful_stage)) {
         return FileKind::Spend;
     }
-    let is_wide = stages.len() > 1
-        || (stage.is_none() && dates.iter().any(|column| !stages_of(&column.name).is_empty()));
+    let is_wide =
+        stages.len() > 1 || (stage.is_none() && dates.iter().any(|column| !stages_of(&column.name).is_empty()));
     let stage = stage.map(|stage| stage.name.clone());
     if is_wide { FileKind::Customers { stage } } else { FileKind::Events { stage } }
 }

@@ -168,6 +168,24 @@ pub(super) fn is_amount_name(name: &str) -> bool {
     words(name).iter().any(says) && !is_number_name(name)
 }
 
+/// Returns whether a name says that its column holds a tax.
+pub(super) fn is_tax_name(name: &str) -> bool {
+    const TAXES: [&str; 10] = ["tax", "taxes", "vat", "gst", "hst", "pst", "qst", "tps", "tvq", "mwst"];
+    words(name).iter().any(|word| TAXES.contains(&word.as_str())) && !is_net_name(name) && !is_number_name(name)
+}
+
+/// Returns whether a name says that its column holds an amount before taxes.
+pub(super) fn is_net_name(name: &str) -> bool {
+    let words = words(name);
+    let has = |word: &str| words.iter().any(|other| other == word);
+    has("subtotal") || has("net") || (has("sub") && has("total")) || (has("before") && has("tax"))
+}
+
+/// Returns whether a name says that its column holds currencies.
+pub(super) fn is_currency_name(name: &str) -> bool {
+    words(name).iter().any(|word| word == "currency")
+}
+
 /// Words in names of amounts.
 const AMOUNT_WORDS: [&str; 11] =
     ["amount", "total", "subtotal", "revenue", "value", "price", "paid", "sum", "sale", "sales", "budget"];

@@ -1,16 +1,17 @@
 //! Drafts the table that the rows of a file become. The customer of events is in `customer`, the dimensions that events
-//! and spend share in `dimensions`, the stages of events in `stages`, and the tables of exports of known products in
-//! `export`.
+//! and spend share in `dimensions`, the stages of events in `stages`, their amounts and currencies in `money`, and the
+//! tables of exports of known products in `export`.
 
 mod customer;
 mod dimensions;
 mod export;
+mod money;
 mod stages;
 
 use super::export::Recognition;
 use super::formats::{AmountForm, Clock, DateForm, fitting};
 use super::kind::{FileKind, JoinKey};
-use super::names::{ACCOUNT_LIKE, is_amount_name, plain, rank};
+use super::names::{ACCOUNT_LIKE, plain, rank};
 use super::sample::{ColumnSample, FileSample};
 use super::text::{DraftText, SourceDraft, amount_sources, date_sources, key, quoted, source};
 use crate::IngestError;
@@ -32,6 +33,8 @@ pub(super) struct Drafted<'a> {
     pub(super) identified_by: Vec<(&'static str, &'a str)>,
     /// What identifies the customers of each table of events, or may do it best.
     customers: Vec<CustomerIds<'a>>,
+    /// The currencies that columns of the files name.
+    pub(super) currencies: BTreeSet<String>,
     /// The files whose rows may become conversions.
     pub(super) leads: Vec<&'a str>,
     /// The files whose rows may become closed work with amounts.
@@ -47,6 +50,13 @@ const UNMATCHED: &str = ": `keep` or `drop` the rows with such a key, or stop at
 /// What it says besides if the key names the customer.
 const UNMATCHED_CUSTOMERS: &str = "; a row of an earlier month may be in the dataset, which `Joining what the dataset holds` in \
                                    docs/mapping.md joins, too";
+
+impl Drafted<'_> {
+    pub(super) fn new(samples: &[FileSample]) -> Self {
+        let currencies = samples.iter().flat_map(money::currencies).map(str::to_owned);
+        Self { currencies: currencies.collect(), ..Self::default() }
+    }
+}
 
 /// An input of a draft.
 pub(super) struct DraftInput<'a> {
@@ -93,16 +103,14 @@ impl<'a, 'd> TableDraft<'a, 'd> {
             FileKind::Events { stage } => {
                 self.used.extend(stage.clone());
                 self.begin("events", "each row is an event");
+                self.currency(drafted);
                 self.canceled_rows();
                 self.rows_of_stages(stage.as_deref());
                 self.begin_columns("events");
                 self.account(drafted, false);
                 self.customer(drafted);
                 self.dates(true);
-                match self.best("total") {
-                    Some(column) => self.amount("total", Some(column)),
-                    None => self.amount_by_words(),
-                }
+                self.amount_of_event();
                 self.event_id();
                 let partly_empty = self.dimensions(drafted, false);
                 drafted.copied.extend(partly_empty);
@@ -111,6 +119,7 @@ impl<'a, 'd> TableDraft<'a, 'd> {
             }
             FileKind::Customers { stage } => {
                 self.begin("events", "each row is a customer, with the dates of its stages");
+                self.currency(drafted);
                 self.begin_columns("events");
                 self.account(drafted, false);
                 self.customer(drafted);
@@ -119,6 +128,7 @@ impl<'a, 'd> TableDraft<'a, 'd> {
             }
             FileKind::Spend => {
                 self.begin("spend", "each row is the spend of a day");
+                self.currency(drafted);
                 self.begin_columns("spend");
                 self.account(drafted, true);
                 self.dates(false);
@@ -383,25 +393,6 @@ impl<'a, 'd> TableDraft<'a, 'd> {
         let sources = amount_sources(&name, &form.readings);
         let question = format!("what is the decimal mark of {}, such as {}?", quoted(&column.name), column.examples());
         self.text.choice(canonical, &sources, &question, &format!("by its name; {}", column.examples()));
-    }
-
-    /// Asks which amount is that of an event, if the names of columns leave it open.
-    fn amount_by_words(&mut self) {
-        let free = self.sample.columns.iter().filter(|column| !self.used.contains(&column.name));
-        let amounts = free.filter(|column| is_amount_name(&column.name) && DateForm::of(column).is_none());
-        let answers =
-            amounts.filter_map(|column| Some((column, AmountForm::of(column)?))).flat_map(|(column, form)| {
-                let sources = amount_sources(&self.named(column), &form.readings);
-                let is_open = sources.len() > 1;
-                sources.into_iter().map(move |SourceDraft { source, note, misfits }| {
-                    let mark = if is_open { format!("; {note}") } else { String::new() };
-                    (format!("total = {source}"), format!("{}{mark}{}", column.examples(), fitting(&misfits)))
-                })
-            });
-        let answers: Vec<(String, String)> = answers.collect();
-        if !answers.is_empty() {
-            self.text.question("no column is certainly the amount of the event. Which is it, if any?", &answers);
-        }
     }
 
     /// Names the columns that nothing uses, and says what can be done with them; `{}` stands for a line.

@@ -45,6 +45,7 @@ impl<'a> TableDraft<'a, '_> {
             return Ok(());
         }
         self.begin(table, &export.rows);
+        self.currency(drafted);
         self.text.line(&format!("source = {}", quoted(found.product.template)));
         self.rows_of_use(found);
         let dates = self.date_forms(found);
