@@ -180,15 +180,15 @@ pub(super) fn read_day(text: &str, format: Option<&DateFormat>) -> Result<i32, S
     Ok(i32::from(day.number()))
 }
 
-/// Reads a month: its first day, counted from 1970-01-01, and the number of its days. Without a format, the text is
+/// Reads a month: its first day, and the number of its days. Without a format, the text is
 /// `YYYY-MM`; a date is one of its month, whatever the format.
-pub(super) fn read_month(text: &str, format: Option<&DateFormat>) -> Result<(i32, u32), String> {
+pub(super) fn read_month(text: &str, format: Option<&DateFormat>) -> Result<(Day, u32), String> {
     let month = |date: NaiveDate| {
         let first = date.with_day(1).ok_or_else(out_of_range)?;
         let days = first.num_days_in_month();
         let last = first.with_day(days.into()).ok_or_else(out_of_range)?;
         let [first, _] = [first, last].map(|day| Day::from_date(day).map_err(|_| out_of_range()));
-        Ok((i32::from(first?.number()), u32::from(days)))
+        Ok((first?, u32::from(days)))
     };
     if let Ok(day) = text.parse::<Day>() {
         return month(day.date());

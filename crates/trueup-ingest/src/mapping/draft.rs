@@ -5,6 +5,7 @@
 //!   FileSample       the columns of a file, and values of its first rows        draft/sample.rs
 //!   Recognition      which export of a known product a file is                  draft/export.rs
 //!   FileKind         what the rows of the file are                              draft/kind.rs
+//!     MonthColumns   columns that are a month each                              draft/months.rs
 //!     names          what names of columns and stages mean                      draft/names.rs
 //!     formats        the formats of dates and amounts that fit the values       draft/formats.rs
 //!   TableDraft       the table that its rows become                             draft/table.rs, table/
@@ -14,6 +15,7 @@
 mod export;
 mod formats;
 mod kind;
+mod months;
 mod names;
 mod sample;
 mod table;
@@ -112,10 +114,10 @@ pub fn draft(files: &[PathBuf], options: &DraftOptions) -> Result<MappingDraft, 
     let of_customers: Vec<Option<(usize, JoinKey)>> =
         (0..samples.len()).map(|at| join_of_customers(&samples, &kinds, at)).collect();
     let mut text = DraftText::default();
-    for (at, (input, recognition)) in inputs.iter().zip(&recognitions).enumerate() {
+    for (at, ((input, kind), recognition)) in inputs.iter().zip(&kinds).zip(&recognitions).enumerate() {
         let is_joined =
-            matches!(kinds[at], FileKind::Joined(_)) || of_customers.iter().flatten().any(|(other, _)| *other == at);
-        write_input(&mut text, input, recognition.found(), inputs.len() > 1 && !is_joined);
+            matches!(kind, FileKind::Joined(_)) || of_customers.iter().flatten().any(|(other, _)| *other == at);
+        write_input(&mut text, input, (kind, recognition.found()), inputs.len() > 1 && !is_joined);
     }
     let mut drafted = Drafted::new(&samples);
     for (at, ((input, kind), recognition)) in inputs.iter().zip(&kinds).zip(&recognitions).enumerate() {
@@ -279,7 +281,7 @@ fn name_inputs(samples: &[FileSample]) -> Vec<DraftInput<'_>> {
 fn write_input(
     text: &mut DraftText,
     DraftInput { name, sample }: &DraftInput<'_>,
-    found: Option<&FoundExport>,
+    (kind, found): (&FileKind, Option<&FoundExport>),
     is_optional: bool,
 ) {
     let rows = match (sample.is_whole, sample.rows) {
@@ -308,6 +310,9 @@ fn write_input(
     }
     if let Some(sheet) = &sample.sheet {
         text.line(&format!("sheet = {}", quoted(sheet)));
+    }
+    if sample.is_merged {
+        text.noted("merged = true", "merged cells name the columns that they span");
     }
     match (sample.header_row, found.map(|found| &found.known_by[..])) {
         (None, _) => {}
@@ -344,6 +349,9 @@ fn write_input(
     if let (Some(first), true) = (sample.columns.first(), found.is_some_and(|found| found.export.has_totals)) {
         let (name, pattern) = (key(TOTALS.0), quoted(&totals_pattern()));
         text.line(&format!("compute = {{ {name} = {{ column = {}, extract = {pattern} }} }}", quoted(&first.name)));
+    }
+    if let FileKind::Months(months) = kind {
+        months.input_lines().iter().for_each(|line| text.line(line));
     }
     for column in &sample.unreadable {
         text.comment(&format!("The column {} cannot be used: it holds arrays, objects or bytes.", quoted(column)));

@@ -128,7 +128,7 @@ impl SpreadPlan {
                 let period = |row: usize| {
                     let text = texts.get(row).unwrap_or_default();
                     match read_month(text, format.as_ref()) {
-                        Ok((first, days)) => Some(Period { first, days }),
+                        Ok((first, days)) => Some(Period { first: first.number().into(), days }),
                         Err(expected) => {
                             if !faults.has(row) {
                                 faults.add(row, plan.site.fault(view, row, text.to_owned(), expected));

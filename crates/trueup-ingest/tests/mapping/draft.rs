@@ -2,6 +2,7 @@
 
 use crate::case::{Case, lines};
 use crate::documented::example;
+use crate::sheets::workbook;
 use arrow_array::{ArrayRef, RecordBatch, StringArray, TimestampMicrosecondArray};
 use parquet::arrow::ArrowWriter;
 use std::fs::File;
@@ -813,7 +814,7 @@ fn dates_that_are_named_like_stages_are_those_of_their_stages() {
     let canceled = "QUESTION 4: \"Milestone\" is \"Cancelled\" on 1 row, but no column is named like the day of a cancellation. Which is \
                     it?\n#canceled = { date = \"Created\", where = { Milestone = [\"Cancelled\"] } }  # `2026-03-01`";
     let closed = "which is right for closed?\n\
-                  #closed = { date = \"Completed Date\", total = { column = \"Total\", decimal_mark = \".\" } }  # `$500.00`, `$0.00`\n\
+                  #closed = { date = \"Completed Date\", total = \"Total\" }  # `$500.00`, `$0.00`\n\
                   #closed = { date = \"Completed Date\" }  # without an amount\n";
     for text in [canceled, closed, "\nlead-originated = { date = \"Created\" }  # by the names of its columns\n"] {
         assert!(draft.contains(text), "{text}\n{draft}");
@@ -846,15 +847,14 @@ fn files_that_make_the_same_events_are_asked_about() {
     let jobs = "Job,Called,Completed on,Closed total\n7,2026-03-01,2026-03-05,$100\n";
     let contacts = "Contact ID,Created\nc1,2026-03-01\n";
     let invoices = "Customer,Date,Amount,Status\n7,2026-03-06,$100,Paid\n8,2026-03-06,$20,Sent\n";
-    let of = |files: &[(&str, &str)]| drafted(files);
-    let all = of(&[("jobs.csv", jobs), ("contacts.csv", contacts), ("invoices.csv", invoices)]);
+    let all = drafted(&[("jobs.csv", jobs), ("contacts.csv", contacts), ("invoices.csv", invoices)]);
     for question in [
         ": \"jobs.csv\" and \"contacts.csv\" make conversions (`lead-originated`). If they are about the same people",
         ": \"jobs.csv\" and \"invoices.csv\" make `closed` events with amounts. If they are about the same work",
     ] {
         assert!(all.contains(question), "{question}\n{all}");
     }
-    let one = of(&[("jobs.csv", jobs)]);
+    let one = drafted(&[("jobs.csv", jobs)]);
     assert!(!one.contains("about the same"), "{one}");
 }
 
@@ -868,23 +868,16 @@ fn a_column_of_several_currencies_says_what_the_amounts_are_in() {
     let draft = drafted(&files);
     assert!(draft.contains("\ncurrency = { column = \"Currency code\" }  # `USD`, `CAD`\n"), "{draft}");
     assert!(draft.contains("QUESTION 1: amounts are in `CAD` and `USD`. Which currency has each account?"), "{draft}");
-    let refusal = Case::new(&answered(&draft, &[])).file("ads.csv", files[0].1).refusal();
+    assert!(draft.contains("\n#[[accounts]]\n#currency = \"CAD\"\n#columns = { account = "), "{draft}");
+    let ingested = |mapping: &str| Case::new(mapping).file("ads.csv", files[0].1).ingest().run();
+    let mapping = answered(&draft, &[]);
+    let refusal = ingested(&mapping).unwrap_err().to_string();
     assert!(refusal.contains("currency"), "{refusal}");
-    let accounts = ["[[accounts]]", "currency = ", "columns = { account = "].map(|line| format!("\n{line}"));
-    let mapping =
-        answered(&draft, &[]).replace("\n#[[accounts]]", &accounts[0]).replace("\n#currency = ", &accounts[1]);
-    let mapping = mapping.replacen(
-        "\n#columns = { account = { value = \"...\" }",
-        &format!("{}{{ value = \"elm\" }}", accounts[2]),
-        1,
-    );
-    let mapping = mapping.replacen(
-        "\n#columns = { account = { value = \"...\" }",
-        &format!("{}{{ value = \"oak\" }}", accounts[2]),
-        1,
-    );
-    let spend = Case::new(&mapping).file("ads.csv", files[0].1).spend();
-    assert_eq!(crate::case::column(&spend, "adSpend"), ["5.00", "7.00"]);
+    let account = |currency: &str, key: &str| {
+        format!("\n[[accounts]]\ncurrency = \"{currency}\"\ncolumns = {{ account = {{ value = \"{key}\" }} }}\n")
+    };
+    let summary = ingested(&(mapping + &account("CAD", "elm") + &account("USD", "oak"))).unwrap();
+    assert_eq!(summary.spend.taken, 2);
     assert!(!drafted(&[("ads.csv", &ads("USD"))]).contains("currency = "));
 }
 
@@ -894,7 +887,61 @@ fn an_amount_with_and_without_tax_is_a_question() {
     let draft =
         drafted(&[("invoices.csv", &format!("Customer,Invoice Date,Status,Subtotal,Tax,Invoice Total\n{rows}"))]);
     let question = "there are amounts with and without \"Tax\". Which is the revenue?\n\
-                    #total = { column = \"Subtotal\", decimal_mark = \".\" }  # without tax; `$100.00`, `$20.00`\n\
-                    #total = { column = \"Invoice Total\", decimal_mark = \".\" }  # with tax; `$108.25`, `$21.65`\n";
+                    #total = \"Subtotal\"  # without tax; `$100.00`, `$20.00`\n\
+                    #total = \"Invoice Total\"  # with tax; `$108.25`, `$21.65`\n";
     assert!(draft.contains(question), "{draft}");
+}
+
+/// The dates of a report of weeks are the first and the last day of each.
+#[test]
+fn the_spend_of_a_period_is_divided_over_its_days() {
+    let rows = "x,09/01/2026,09/06/2026,oak,$6.00\ny,09/14/2026,09/20/2026,oak,$7.00\n";
+    let report = format!("Campaign,Start Date,End Date,Account,Spend\n{rows}");
+    let draft = drafted(&[("report.csv", &report)]);
+    let line = "\nspread = { from = \"Start Date\", to = \"End Date\", format = \"%m/%d/%Y\" }  # ";
+    assert!(draft.contains(line) && !draft.contains("open_questions"), "{draft}");
+    assert_eq!(Case::new(&draft).file("report.csv", &report).spend().len(), 6 + 7);
+    // A report by day has the period of the whole report, too.
+    let days = report
+        .replace("Campaign,", "Campaign,Day,")
+        .replace("\nx,", "\nx,2026-09-01,")
+        .replace("\ny,", "\ny,2026-09-14,");
+    assert!(!drafted(&[("report.csv", &days)]).contains("spread"));
+}
+
+/// A sheet of budgets: months over two columns each, of which the first row with texts of their own is no header.
+#[test]
+fn months_that_are_columns_become_targets_or_spend() {
+    let rows: &[&[&str]] = &[
+        &["Budgets"],
+        &["Client", "Channel", "Sep 2026", "", "Oct 2026", ""],
+        &["", "", "Budget", "Lead goal", "Budget", "Lead goal"],
+        &["oak", "Google Ads", "7000", "35", "7500", "37"],
+    ];
+    let sheet = workbook(rows, &["A2:A3", "B2:B3", "C2:D2", "E2:F2"]);
+    let folder = Case::new("").file("budget.xlsx", &sheet);
+    let draft = draft(&[folder.path("budget.xlsx")], &DraftOptions::default()).unwrap().text;
+    for line in [
+        "merged = true  # merged cells name the columns that they span",
+        "header_row = 2  # the lines before it are titles",
+        "unpivot = { columns = { regex = \"[A-Z][a-z]{2} [0-9]{4}\" }, name = \"column\", value = \"amount\" }",
+        "compute = { month = { column = \"column\", extract = \"[A-Z][a-z]{2} [0-9]{4}\" }, measure = { column = \"column\", extract = \
+         \"Lead goal|Budget\" } }",
+        "#where = { measure = \"Budget\" }",
+        "#spread = { month = \"month\", format = \"%b %Y\" }",
+    ] {
+        assert!(draft.contains(&format!("\n{line}\n")), "{line}\n{draft}");
+    }
+    let mut is_open = false;
+    let targets = draft.lines().filter(|line| !line.starts_with("open_questions")).map(|line| {
+        is_open = line == "#[[targets]]" || (is_open && line.starts_with('#') && !line.starts_with("#[["));
+        if is_open { &line[1..] } else { line }
+    });
+    let mapping = targets.collect::<Vec<_>>().join("\n");
+    let summary = Case::new(&mapping).file("budget.xlsx", &sheet).ingest().run().unwrap();
+    assert_eq!(summary.targets.taken, 4, "{mapping}");
+    let one = drafted(&[("fees.csv", "Client,Mar 2026,Apr 2026\noak,310,300\n")]);
+    let line =
+        "\nunpivot = { columns = { regex = \"^[A-Z][a-z]{2} [0-9]{4}$\" }, name = \"month\", value = \"amount\" }\n";
+    assert!(one.contains(line) && one.contains("metric = { value = \"spend\" }"), "{one}");
 }

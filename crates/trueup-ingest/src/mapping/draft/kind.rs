@@ -2,6 +2,7 @@
 
 use super::export::Recognition;
 use super::formats::{AmountForm, DateForm};
+use super::months::MonthColumns;
 use super::names::{is_former, is_id_name, is_never_stage, is_weak_stage, rank, stages_of};
 use super::sample::{ColumnSample, FileSample};
 use hashbrown::HashSet;
@@ -21,6 +22,8 @@ pub(super) enum FileKind {
     },
     /// Each row is the spend of a day.
     Spend,
+    /// Each row has an amount for each of several months.
+    Months(MonthColumns),
     /// An export of a known product.
     Export,
     /// Its rows are joined to those of another file.
@@ -67,7 +70,7 @@ pub(super) fn kinds(samples: &[FileSample], recognitions: &[Recognition]) -> Vec
 fn own_kind(sample: &FileSample) -> FileKind {
     let dates: Vec<&ColumnSample> = sample.columns.iter().filter(|column| DateForm::of(column).is_some()).collect();
     if dates.is_empty() {
-        return FileKind::Unknown;
+        return MonthColumns::of(sample).map_or(FileKind::Unknown, FileKind::Months);
     }
     let stage = stage_column(sample);
     // What was created or changed may be a row of a log, too.

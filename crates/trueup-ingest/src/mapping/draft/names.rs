@@ -103,7 +103,7 @@ const SYNONYMS: [(&str, &[&str]); 14] = [
 ];
 
 /// Names that may mean an account, which only the user knows.
-pub(super) const ACCOUNT_LIKE: [&str; 13] = [
+const ACCOUNT_LIKE: [&str; 13] = [
     "branch",
     "location",
     "servicearea",
@@ -118,6 +118,11 @@ pub(super) const ACCOUNT_LIKE: [&str; 13] = [
     "key",
     "region",
 ];
+
+/// Returns whether a name may be that of an account, which only the user knows.
+pub(super) fn is_account_name(name: &str) -> bool {
+    ACCOUNT_LIKE.contains(&plain(name).as_str())
+}
 
 /// Words by stage, in the order of [`stage_names`].
 const STAGE_WORDS: [&[&str]; 6] = [
@@ -190,12 +195,13 @@ pub(super) fn is_currency_name(name: &str) -> bool {
 const AMOUNT_WORDS: [&str; 11] =
     ["amount", "total", "subtotal", "revenue", "value", "price", "paid", "sum", "sale", "sales", "budget"];
 
-/// Returns whether a name says that its column holds money of any kind, such as a tax, which is no amount of an event.
+/// Returns whether a name says that its column holds money of any kind, such as a discount, which is no amount of an
+/// event.
 pub(super) fn is_money_name(name: &str) -> bool {
-    const MONEY: [&str; 12] =
-        ["tax", "taxes", "vat", "discount", "tip", "tips", "deposit", "balance", "due", "fee", "fees", "margin"];
+    const MONEY: [&str; 9] = ["discount", "tip", "tips", "deposit", "balance", "due", "fee", "fees", "margin"];
     let says = |word: &String| MONEY.contains(&word.as_str());
-    is_amount_name(name) || is_spend_name(name) || (words(name).iter().any(says) && !is_number_name(name))
+    let is_named = words(name).iter().any(says) && !is_number_name(name);
+    is_named || is_amount_name(name) || is_spend_name(name) || is_tax_name(name)
 }
 
 /// Returns whether a name says that its column holds numbers that are no amounts, such as `Lead #`, `Invoice No` and
@@ -301,7 +307,7 @@ pub(super) fn is_date_name(name: &str) -> bool {
 }
 
 /// Returns the words of a text in lower case. A capital after a small letter begins a word.
-fn words(text: &str) -> Vec<String> {
+pub(super) fn words(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut last = ' ';
     for char in text.chars() {

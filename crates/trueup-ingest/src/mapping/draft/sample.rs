@@ -34,6 +34,8 @@ pub(super) struct FileSample {
     pub(super) encoding: Option<TextEncoding>,
     /// The sheet of a workbook, if it was given.
     pub(super) sheet: Option<String>,
+    /// Whether merged cells of a sheet name the columns that they span.
+    pub(super) is_merged: bool,
     /// The line of the header, counted from 1, if title lines precede it.
     pub(super) header_row: Option<u64>,
     /// Where the rows with fewer cells than the header are.
@@ -118,6 +120,20 @@ impl FileSample {
                 found = ways(None).map(tried).find(fits).or_else(below).unwrap_or(found);
             }
         }
+        let spanning = || {
+            let header_row = Some(HeaderRow::Widest);
+            let input = open(ReadOptions { header_row, merged: Some(true), ..options.clone() });
+            let schema =
+                InputReader::open(&files, &input, limits).and_then(|reader| reader.all_columns(limits)).ok()?;
+            let plain = found.2.as_ref().ok();
+            plain.is_none_or(|plain| is_better_header(&schema, plain)).then_some(schema)
+        };
+        let is_sheet = FileFormat::from_name(path) == Some(FileFormat::XLSX);
+        let spanned = (is_sheet && !is_export(&found)).then(spanning).flatten();
+        if let Some(schema) = spanned {
+            options.merged = Some(true);
+            found = (None, Some(HeaderRow::Widest), Ok(schema));
+        }
         let schema = found.2?;
         (options.separator, options.header_row) = (found.0, found.1);
         let mut unreadable: Vec<String> = Vec::new();
@@ -159,6 +175,7 @@ impl FileSample {
             separator: options.separator.map(char::from),
             encoding: options.encoding.filter(|_| format.takes(Setting::Encoding)),
             sheet: options.sheet.filter(|_| format.takes(Setting::Sheet)),
+            is_merged: options.merged == Some(true),
             header_row: (head.title_lines > 0).then_some(head.header),
             short_rows,
             cell_errors: options.empty,
@@ -245,6 +262,18 @@ impl FileSample {
     pub(super) fn has_column(&self, name: &str) -> bool {
         self.column(name).is_some() || self.unreadable.iter().any(|column| column == name)
     }
+}
+
+/// Returns whether a header over several rows of merged cells is one rather than a plain row: it names more columns, or
+/// the plain row holds values.
+fn is_better_header(merged: &Schema, plain: &Schema) -> bool {
+    let has_numbers = |schema: &Schema| schema.fields().iter().any(|field| field.name().parse::<f64>().is_ok());
+    // A title above the header is merged over all columns, too.
+    let names = || merged.fields().iter().map(|field| field.name());
+    let is_title = |shortest: &String| names().all(|name| name.starts_with(shortest.as_str()));
+    let is_wider = merged.fields().len() > plain.fields().len();
+    (is_wider || (has_numbers(plain) && !has_numbers(merged)))
+        && !names().min_by_key(|name| name.len()).is_some_and(is_title)
 }
 
 /// Returns the first rows of an input, and whether these are certainly all.

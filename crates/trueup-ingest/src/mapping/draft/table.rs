@@ -1,22 +1,24 @@
 //! Drafts the table that the rows of a file become. The customer of events is in `customer`, the dimensions that events
-//! and spend share in `dimensions`, the stages of events in `stages`, their amounts and currencies in `money`, and the
-//! tables of exports of known products in `export`.
+//! and spend share in `dimensions`, the stages of events in `stages`, their amounts and currencies in `money`, periods
+//! and months in `periods`, and the tables of exports of known products in `export`.
 
 mod customer;
 mod dimensions;
 mod export;
 mod money;
+mod periods;
 mod stages;
 
 use super::export::Recognition;
 use super::formats::{AmountForm, Clock, DateForm, fitting};
 use super::kind::{FileKind, JoinKey};
-use super::names::{ACCOUNT_LIKE, plain, rank};
+use super::names::{is_account_name, rank};
 use super::sample::{ColumnSample, FileSample};
 use super::text::{DraftText, SourceDraft, amount_sources, date_sources, key, quoted, source};
 use crate::IngestError;
 use customer::CustomerIds;
 use dimensions::{Dimension, DimensionSource, one_spelling};
+use export::DateForms;
 use std::collections::BTreeSet;
 use trueup_core::model::ACCOUNT;
 
@@ -126,12 +128,20 @@ impl<'a, 'd> TableDraft<'a, 'd> {
                 self.dimensions(drafted, false);
                 self.stages_of_customers(stage.as_deref(), drafted);
             }
+            FileKind::Months(months) => self.months(months, drafted),
             FileKind::Spend => {
-                self.begin("spend", "each row is the spend of a day");
+                let period = self.period();
+                let of = if period.is_some() { "period, over whose days it is divided" } else { "day" };
+                self.begin("spend", &format!("each row is the spend of a {of}"));
                 self.currency(drafted);
+                if let Some([from, to]) = period {
+                    self.spread_over(from, to, &DateForms::of_columns([from, to]));
+                }
                 self.begin_columns("spend");
                 self.account(drafted, true);
-                self.dates(false);
+                if period.is_none() {
+                    self.dates(false);
+                }
                 self.dimensions(drafted, true);
                 for name in ["adSpend", "managementFee", "clicks", "impressions"] {
                     self.amount(name, self.best(name));
@@ -409,7 +419,7 @@ impl<'a, 'd> TableDraft<'a, 'd> {
 
 /// Returns whether the name of a column may mean an account.
 fn is_like_account(column: &ColumnSample) -> bool {
-    ACCOUNT_LIKE.contains(&plain(&column.name).as_str())
+    is_account_name(&column.name)
 }
 
 fn distinct(column: &ColumnSample) -> String {

@@ -152,13 +152,7 @@ impl<'a> TableDraft<'a, '_> {
         let lines = export.lines.iter().filter(|line| line.name == "date").filter_map(|line| line.from.as_ref());
         let stages = export.stages.iter().map(|line| &line.date);
         let roles = lines.chain(stages).flat_map(Roles::names).chain(spread);
-        let columns = roles.filter_map(|role| self.sample.column(found.column(role)?));
-        let forms: Vec<DateForm> = columns.filter_map(DateForm::of).collect();
-        let mut orders: Vec<bool> = forms.iter().filter_map(DateForm::decided_order).collect();
-        orders.sort_unstable();
-        orders.dedup();
-        let order = if let [order] = orders[..] { Some(order) } else { None };
-        DateForms { order, first: forms.into_iter().next() }
+        DateForms::of_columns(roles.filter_map(|role| self.sample.column(found.column(role)?)))
     }
 
     fn spread(&mut self, found: &FoundExport, spread: &ExportSpread, dates: &DateForms) {
@@ -188,24 +182,7 @@ impl<'a> TableDraft<'a, '_> {
             return self.text.choice("spread", &sources, &question, &month.examples());
         }
         let (Some(from), Some(to)) = (column(&spread.from), column(&spread.to)) else { return };
-        self.used.extend([from.name.clone(), to.name.clone()]);
-        let named = [from, to].map(|column| quoted(&self.named(column)));
-        let form = dates.of(from);
-        let readings = form.as_ref().map(|form| date_sources("", form, form.example(from), None));
-        let format = |at: usize| form.as_ref().and_then(|form| form.readings.get(at)?.format.clone());
-        let sources = readings.unwrap_or_default().into_iter().enumerate().map(|(at, reading)| {
-            let format = format(at).map(|format| format!(", format = {}", quoted(&format))).unwrap_or_default();
-            let source = format!("{{ from = {}, to = {}{format} }}", named[0], named[1]);
-            SourceDraft { source, ..reading }
-        });
-        let mut sources: Vec<SourceDraft> = sources.collect();
-        if sources.is_empty() {
-            let source = format!("{{ from = {}, to = {} }}", named[0], named[1]);
-            sources.push(SourceDraft { source, note: String::new(), misfits: Vec::new() });
-        }
-        let question = format!("which format do the dates of {} have?", quoted(&from.name));
-        let comment = format!("each row is divided over the days from {} to {}", from.examples(), to.examples());
-        self.text.choice("spread", &sources, &question, &comment);
+        self.spread_over(from, to, dates);
     }
 
     /// Writes what identifies the customer.
@@ -548,7 +525,7 @@ impl<'a> TableDraft<'a, '_> {
 }
 
 /// How the dates of a file are written.
-struct DateForms {
+pub(super) struct DateForms {
     /// Whether days come before months, if a column shows it.
     order: Option<bool>,
     /// That of the first column of dates.
@@ -556,8 +533,17 @@ struct DateForms {
 }
 
 impl DateForms {
+    pub(super) fn of_columns<'c>(columns: impl IntoIterator<Item = &'c ColumnSample>) -> Self {
+        let forms: Vec<DateForm> = columns.into_iter().filter_map(DateForm::of).collect();
+        let mut orders: Vec<bool> = forms.iter().filter_map(DateForm::decided_order).collect();
+        orders.sort_unstable();
+        orders.dedup();
+        let order = if let [order] = orders[..] { Some(order) } else { None };
+        Self { order, first: forms.into_iter().next() }
+    }
+
     /// Returns the form of a column: that of another one if it has no values.
-    fn of(&self, column: &ColumnSample) -> Option<DateForm> {
+    pub(super) fn of(&self, column: &ColumnSample) -> Option<DateForm> {
         let form =
             if column.filled == 0 { self.first.clone().map(DateForm::without_misfits) } else { DateForm::of(column) };
         form.map(|form| match self.order {

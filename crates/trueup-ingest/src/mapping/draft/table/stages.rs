@@ -95,8 +95,9 @@ impl<'a> TableDraft<'a, '_> {
             return;
         }
         let question = format!(
-            "{why}, so that each row seems to be a customer with its last stage, and its dates are those of several events. A lost customer would then be a cancellation, and never a lead. If so, make this table that of the leads, \
-             with `type = {{ value = \"lead-originated\" }}` in place of [events.columns.type], and the date of the lead; then copy it for \
+            "{why}, so that each row seems to be a customer with its last stage, and its dates are those of several events. A lost \
+             customer would then be a cancellation, and never a lead. If so, make this table that of the leads, with `type = {{ value = \
+             \"lead-originated\" }}` in place of [events.columns.type], and the date of the lead; then copy it for \
              each stage, with its own type and date, and one of these lines. Under `Deals`, docs/mapping.md shows how."
         );
         let last = column.values.iter().filter_map(|(text, rows)| {
