@@ -945,3 +945,24 @@ fn months_that_are_columns_become_targets_or_spend() {
         "\nunpivot = { columns = { regex = \"^[A-Z][a-z]{2} [0-9]{4}$\" }, name = \"month\", value = \"amount\" }\n";
     assert!(one.contains(line) && one.contains("metric = { value = \"spend\" }"), "{one}");
 }
+
+/// The account of a deal is the company that buys.
+#[test]
+fn a_column_of_many_accounts_is_a_question() {
+    let deals = |accounts: usize| {
+        let row = |at: usize| format!("d{at},Company {},2026-03-01,won,North\n", at % accounts);
+        drafted(&[(
+            "deals.csv",
+            &format!("deal_id,account,date,stage,office\n{}", (0..40).map(row).collect::<String>()),
+        )])
+    };
+    let many = deals(21);
+    for answer in [
+        "#account = \"account\"  # `Company 0`, `Company 1`, `Company 2`, ...; 21 distinct values, unless these are customers of one \
+         business\n",
+        "#account = \"office\"  # `North`\n",
+    ] {
+        assert!(many.contains(answer), "{answer}\n{many}");
+    }
+    assert!(deals(20).contains("\naccount = \"account\"  # by its name"));
+}

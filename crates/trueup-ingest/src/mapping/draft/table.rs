@@ -46,6 +46,9 @@ pub(super) struct Drafted<'a> {
 
 pub(super) use export::TOTALS;
 
+/// The most values of a column that is taken for the account by its name: that of a deal may be the company that buys.
+const MAX_ACCOUNTS: usize = 20;
+
 /// What a draft says of keys without a row.
 const UNMATCHED: &str = ": `keep` or `drop` the rows with such a key, or stop at them (`refuse`)";
 
@@ -242,11 +245,13 @@ impl<'a, 'd> TableDraft<'a, 'd> {
     }
 
     fn account(&mut self, drafted: &mut Drafted<'a>, is_spend: bool) {
-        if let Some(column) = self.best(ACCOUNT) {
+        let named = self.best(ACCOUNT);
+        if let Some(column) = named.filter(|column| column.values.len() <= MAX_ACCOUNTS) {
             self.used.insert(column.name.clone());
             return self.shared_dimension(ACCOUNT, DimensionSource::Column(column), drafted, is_spend);
         }
-        let own: Vec<&ColumnSample> = self.sample.columns.iter().filter(|column| is_like_account(column)).collect();
+        let like = self.sample.columns.iter().filter(|column| is_like_account(column));
+        let own: Vec<&ColumnSample> = named.into_iter().chain(like).collect();
         self.ask_account(&own, drafted);
     }
 
@@ -256,7 +261,13 @@ impl<'a, 'd> TableDraft<'a, 'd> {
             let source = one_spelling(&named, column).unwrap_or_else(|| quoted(&named));
             format!("account = {source}")
         };
-        let own = own.iter().map(|column| (line(self.named(column), column), column.examples()));
+        let own = own.iter().map(|column| {
+            let customers = match column.values.len() {
+                0..=MAX_ACCOUNTS => String::new(),
+                _ => format!("; {}, unless these are customers of one business", distinct(column)),
+            };
+            (line(self.named(column), column), column.examples() + &customers)
+        });
         let mut answers: Vec<(String, String)> = own.collect();
         for (join, input) in self.joined {
             let may_be = |column: &&ColumnSample| {
