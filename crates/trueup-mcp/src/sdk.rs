@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Builder;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 use trueup::{Execution, Interrupt, QueryProgress, message_with_causes};
 
 /// What a model reads before its first call.
@@ -97,7 +97,7 @@ pub fn relay_stdio(url: &str, key: &str) -> Result<(), ServeError> {
         let mut far = StreamableHttpClientTransport::with_client(client, config);
         let (stdin, stdout) = rmcp::transport::io::stdio_pipes();
         let mut near = AsyncRwTransport::new_server(stdin, stdout);
-        let gone = |cause: String| ServeError::Service { url: door.clone(), cause };
+        let gone = &|cause: String| ServeError::Service { url: door.clone(), cause };
         // To send a call takes until its answer, and the client may cancel it before. The transport then disconnects,
         // which ends the call at the service.
         let mut sends = JoinSet::new();
@@ -108,12 +108,15 @@ pub fn relay_stdio(url: &str, key: &str) -> Result<(), ServeError> {
                     Some(message) => drop(sends.spawn(far.send(message))),
                     None => is_open = false,
                 },
-                Some(sent) = sends.join_next() => {
-                    let sent = sent.map_err(|error| ServeError::Io(error.into()))?;
-                    sent.map_err(|error| gone(message_with_causes(&error)))?;
-                }
+                Some(sent) = sends.join_next() => outcome(sent, gone)?,
                 message = Transport::<RoleClient>::receive(&mut far) => {
-                    let Some(message) = message else { return Err(gone("the service has ended the exchange".to_owned())) };
+                    let Some(message) = message else {
+                        // Why it ended is what became of a message that was sent.
+                        while let Some(sent) = sends.join_next().await {
+                            outcome(sent, gone)?;
+                        }
+                        return Err(gone("the service has ended the exchange".to_owned()));
+                    };
                     near.send(message).await.map_err(|error| ServeError::Io(std::io::Error::other(error)))?;
                 }
             }
@@ -124,6 +127,15 @@ pub fn relay_stdio(url: &str, key: &str) -> Result<(), ServeError> {
     });
     runtime.shutdown_background();
     ended
+}
+
+/// Returns the error of a message that was not sent; `gone` makes it of a cause.
+fn outcome<E: std::error::Error + 'static>(
+    sent: Result<Result<(), E>, JoinError>,
+    gone: &impl Fn(String) -> ServeError,
+) -> Result<(), ServeError> {
+    let sent = sent.map_err(|error| ServeError::Io(error.into()))?;
+    sent.map_err(|error| gone(message_with_causes(&error)))
 }
 
 /// Serves a caller over two streams, until the client closes the first.
