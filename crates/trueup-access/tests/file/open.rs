@@ -2,6 +2,7 @@
 
 use super::{NOW, new_directory, open};
 use std::fs;
+use std::time::Duration;
 use trueup_access::{DirectorySettings, Error, Grant, Hourly, Organization, Refusal, SecretKey, SqliteDirectory};
 use trueup_access::{Keys as _, Organizations as _, Requests as _, Users as _};
 
@@ -124,10 +125,14 @@ fn eight_threads_can_create_the_same_file() {
     for _ in 0..20 {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("directory.sqlite");
+        // On a machine that others use, eight changes may take longer than a change waits by default.
+        let patient = DirectorySettings::default().change_wait(Duration::from_secs(60));
         std::thread::scope(|scope| {
             for user in 0..8 {
-                let path = &path;
-                scope.spawn(move || open(path).add_user(&user.to_string()).unwrap());
+                let (path, patient) = (&path, patient.clone());
+                scope.spawn(move || {
+                    SqliteDirectory::open(path, patient).unwrap().add_user(&user.to_string()).unwrap();
+                });
             }
         });
         assert_eq!(open(&path).users().unwrap().len(), 8);
