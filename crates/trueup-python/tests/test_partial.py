@@ -50,7 +50,7 @@ def test_merging_makes_a_new_value(demo: Dataset, query: Query, partials: list[P
         merged = merged.merge(partial)
     assert merged.rows_read == sum(partial.rows_read for partial in partials)
     assert merged.row_groups == sum(partial.row_groups for partial in partials)
-    assert merged.dataset_version == 1
+    assert merged.dataset_version == demo.version
     again = Partial.merge_all(iter(partials))
     for whole in (merged, again, merged):
         assert whole.finish(demo, query).to_json() == demo.query(query).to_json()

@@ -1016,23 +1016,24 @@ onAnswer("stages are a funnel", "#organization=demo-group&metrics=leads,soldLead
   await screenshot(page, "funnel");
 }, { colorScheme: "dark" });
 
-onAnswer("targets are those of the service: in the tiles, and in place of a comparison in the table", "#organization=demo-group&dimensions=account&metrics=leads,spend&start=2026-06-01&end=2026-06-10&compare=previous-period", async (page) => {
+onAnswer("targets are those of the service: in the tiles, and in place of a comparison in the table", "#organization=demo-group&dimensions=account&metrics=leads,conversions&start=2026-06-01&end=2026-06-10&compare=previous-period", async (page) => {
   const range = "start=2026-06-01&end=2026-06-10&%24targets=true";
-  const rows = await asked(`demo-group/events?fields=account,leads,spend&${range}`);
-  const [total] = await asked(`demo-group/events?fields=leads,spend&${range}`);
+  const rows = await asked(`demo-group/events?fields=account,leads,conversions&${range}`);
+  const [total] = await asked(`demo-group/events?fields=leads,conversions&${range}`);
   const digits = (most) => ({ minimumFractionDigits: most, maximumFractionDigits: most });
   const shown = (row) => [row["leads.target"].toLocaleString("en-US", digits(2)), row["leads.pace"].toLocaleString("en-US", { style: "percent", ...digits(1) })];
   const [target, pace] = shown(total);
   const tile = (name) => page.getByRole("list", { name: "Figures" }).getByRole("button", { name });
   await tile("Leads").filter({ hasText: `Target ${target}, pace ${pace}` }).waitFor();
-  assert.ok(!(await tile("Spend").textContent()).includes("Target"));
+  // The demo has no target of conversions.
+  assert.ok(!(await tile("Conversions").textContent()).includes("Target"));
 
   await openChip(page, "Compare to");
   await page.getByRole("list", { name: "Compare to" }).getByRole("button", { name: "Targets" }).click();
   await page.locator(".heading h2").filter({ hasText: `Leads: ${pace} of target in ` }).waitFor();
   await answered(page);
   assert.match(page.url(), /&targets=true/);
-  assert.deepEqual(await page.locator("thead .head").allTextContents(), ["Account", "Leads", "Leads: target", "Leads: pace", "Spend"]);
+  assert.deepEqual(await page.locator("thead .head").allTextContents(), ["Account", "Leads", "Leads: target", "Leads: pace", "Conversions"]);
   for (const [at, row] of rows.entries()) {
     assert.equal(await cell(page, at, 0).textContent(), row.account);
     assert.deepEqual([await figure(cell(page, at, 2)).textContent(), await figure(cell(page, at, 3)).textContent()], shown(row));
