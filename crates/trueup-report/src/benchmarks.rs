@@ -72,7 +72,7 @@ pub(crate) fn benchmarks(
         let mine = own.figure(AnswerRow::Group(0), metric.name());
         let others: Vec<Figure> = rows.iter().map(figure).collect();
         let name = display_name(metric.name()).to_owned();
-        sentences.extend(place(*metric, &mine, &rows, at));
+        sentences.extend(place(*metric, &mine, &rows, at).map(|(_, text)| text));
         if let [_, quantiles @ ..] = others.as_slice()
             && let Ok(quantiles) = <[Figure; 5]>::try_from(quantiles.to_vec())
             && quantiles.iter().chain([&mine]).all(|figure| figure.number().is_some())
@@ -106,20 +106,28 @@ fn figure(metric: BenchmarkMetric, series: Series, value: Option<f64>) -> Figure
     Figure::new(metric.name(), value, format!("benchmarks/{series}/{metric}"))
 }
 
-/// Says where the accounts of the report stand; `None` if they or the others have no value.
-pub(crate) fn place(metric: BenchmarkMetric, mine: &Figure, rows: &[BenchmarkRow], at: usize) -> Option<Text> {
-    let series = |series: Series| {
-        let row = rows.iter().find(|row| row.series == series)?;
-        row.metrics.get(at).copied().flatten()
-    };
-    let (median, Standing { band: side, verdict }) = (series(Series::P50)?, standing(metric, mine.number()?, series)?);
+/// Returns where the accounts of the report stand, also in words; `None` if they or the others have no value.
+pub(crate) fn place(
+    metric: BenchmarkMetric,
+    mine: &Figure,
+    rows: &[BenchmarkRow],
+    at: usize,
+) -> Option<(Standing, Text)> {
+    let series = |series| value_of(rows, series, at);
+    let (median, standing) = (series(Series::P50)?, standing(metric, mine.number()?, series)?);
     let text = Text::of(format!("{}: ", display_name(metric.name()))).figure(mine.clone());
-    let text = text.text(format!(", {side} (median ")).figure(figure(metric, Series::P50, Some(median)));
-    Some(text.text(match verdict {
+    let text = text.text(format!(", {} (median ", standing.band)).figure(figure(metric, Series::P50, Some(median)));
+    let text = text.text(match standing.verdict {
         Verdict::Better => "), which is better than the median.",
         Verdict::Worse => "), which is worse than the median.",
         Verdict::Neither => ").",
-    }))
+    });
+    Some((standing, text))
+}
+
+/// Returns the value of a series for the metric at a place of the selection; `None` if there is none.
+pub fn value_of<'r>(rows: impl IntoIterator<Item = &'r BenchmarkRow>, series: Series, at: usize) -> Option<f64> {
+    rows.into_iter().find(|row| row.series == series)?.metrics.get(at).copied().flatten()
 }
 
 /// Where a value is among those of all accounts.

@@ -1,6 +1,6 @@
 //! The change of a number, as `why` explains it: by the customers of each class.
 
-use crate::number::{ColumnStyle, NOTHING, counted, readable, readable_with};
+use crate::number::{ColumnStyle, counted, readable, readable_with};
 use trueup::definitions::Definitions;
 use trueup::{ExplainedMeasure, ExplainedMetric, Value};
 
@@ -20,11 +20,8 @@ impl ExplainedChange {
         let of = metric.change.as_ref()?;
         let name = &metric.name;
         let readable = |value| readable_with(definitions, name, value);
-        let previous = if of.is_previous_over_nothing { NOTHING.to_owned() } else { readable(of.previous) };
-        // A change to or from nothing is not a number.
-        let is_number = !(metric.is_over_nothing || of.is_previous_over_nothing);
-        let by = signed(definitions, name, if is_number { of.change } else { Value::Null });
-        let change = format!("before {previous}, change {by}");
+        let [previous, change] = metric.compared()?;
+        let change = format!("before {}, change {}", readable(previous), signed(definitions, name, change));
         let classes = of.classes.iter().filter(|class| class.customers > 0).map(|class| {
             let [previous, current] = [class.previous, class.current].map(readable);
             let [rate, mix] = [class.rate_effect, class.mix_effect].map(|effect| signed(definitions, name, effect));

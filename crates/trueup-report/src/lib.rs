@@ -51,7 +51,7 @@ mod targets;
 mod tests;
 pub mod text;
 
-pub use benchmarks::{Standing, standing};
+pub use benchmarks::{Standing, standing, value_of};
 pub use branding::{Branding, BrandingFault};
 pub use change::{Across, Change};
 pub use explained::ExplainedChange;

@@ -78,6 +78,20 @@ pub struct ExplainedMetric {
     pub change: Option<MetricChange>,
 }
 
+impl ExplainedMetric {
+    /// Returns the earlier value and the change, null where there is no number: a ratio over nothing, and a change to or
+    /// from one. `None` if the query does not compare.
+    #[must_use]
+    pub fn compared(&self) -> Option<[Value<'static>; 2]> {
+        let MetricChange { previous, is_previous_over_nothing, change, .. } = self.change.as_ref()?;
+        Some(match (is_previous_over_nothing, self.is_over_nothing) {
+            (true, _) => [Value::Null; 2],
+            (false, true) => [*previous, Value::Null],
+            (false, false) => [*previous, *change],
+        })
+    }
+}
+
 /// A measure, with what its lines add up to.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -435,11 +449,10 @@ fn value_of(metric: &MetricRef, of: impl Fn(Measure) -> i128) -> Result<Value<'s
             i64::try_from(sum.total(of)).map(Value::Integer).map_err(|_| overflow(metric.name()))
         }
         SumFormula::Amount(sum) => amount(sum.is_money, sum.total(of), metric.name()),
-        SumFormula::Ratio { numerator, denominator } => Ok(Value::Ratio(match denominator.total(&of) {
-            0 => 0.0,
-            // Adding 0 turns a negative zero into zero.
-            total => numerator.value(numerator.total(&of)) / denominator.value(total) + 0.0,
-        })),
+        SumFormula::Ratio { numerator, denominator } => {
+            let ratio = numerator.over(numerator.total(&of), &denominator, denominator.total(&of));
+            Ok(Value::Ratio(ratio.unwrap_or(0.0)))
+        }
         // A percentile is refused before.
         SumFormula::Percentile { .. } => Ok(Value::Ratio(0.0)),
     }

@@ -78,6 +78,12 @@ impl MeasureSum {
     pub(crate) fn value(&self, sum: i128) -> f64 {
         to_f64(sum, self.is_money)
     }
+
+    /// Returns the ratio of a value of this sum to one of another; `None` if that is 0.
+    pub(crate) fn over(&self, sum: i128, denominator: &Self, total: i128) -> Option<f64> {
+        // Adding 0 turns a negative zero into zero.
+        (total != 0).then(|| self.value(sum) / denominator.value(total) + 0.0)
+    }
 }
 
 impl From<&SignedSum> for MeasureSum {
@@ -294,9 +300,7 @@ impl<'a> GroupMeasures<'a> {
         match quotient {
             Quotient::Ratio { numerator, denominator } => {
                 let sums = self.sums(numerator, groups).into_iter().zip(self.sums(denominator, groups));
-                // Adding 0 turns a negative zero into zero.
-                let ratio = |(a, b)| (b != 0).then(|| numerator.value(a) / denominator.value(b) + 0.0);
-                values.extend(sums.map(|sums| make(ratio(sums))));
+                values.extend(sums.map(|(sum, total)| make(numerator.over(sum, denominator, total))));
             }
             Quotient::Percentile(durations, percent) => {
                 let percentile = |group: &u32| durations.and_then(|durations| durations.percentile(*group, *percent));

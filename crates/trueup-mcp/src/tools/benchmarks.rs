@@ -15,7 +15,7 @@ use trueup::benchmarks::{
 use trueup::query::EventsQuery;
 use trueup::{ResultTable, Value};
 use trueup_report::number::readable;
-use trueup_report::{Verdict, standing};
+use trueup_report::{Verdict, standing, value_of};
 
 /// The most months of a call.
 const MAX_MONTHS: usize = 12;
@@ -159,10 +159,7 @@ fn figures(own: &ResultTable, row: usize, metric: BenchmarkMetric, others: &[&Be
     let column = own.column(metric.name());
     let mine = column.filter(|column| !column.is_over_nothing(row)).and_then(|column| column.value(row));
     let mine = mine.and_then(Value::as_f64);
-    let series = |series: Series| {
-        let row = others.iter().find(|row| row.series == series)?;
-        row.metrics.get(at).copied().flatten()
-    };
+    let series = |series| value_of(others.iter().copied(), series, at);
     let number = |number: Option<f64>| match number.and_then(|number| Some((number, Number::from_f64(number)?))) {
         Some((number, json)) => Cell { text: readable(metric.name(), Value::Ratio(number)), value: json.into() },
         None => Cell::null(),

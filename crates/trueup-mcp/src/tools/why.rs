@@ -10,7 +10,7 @@ use crate::{Fault, notes};
 use serde_json::{Value as Json, json};
 use trueup::definitions::Definitions;
 use trueup::query::{LineOrder, WhyQuery};
-use trueup::{ExplainedMeasure, ExplainedMetric, Value};
+use trueup::{ExplainedMeasure, ExplainedMetric, MetricChange, Value};
 use trueup_report::ExplainedChange;
 
 static ARGUMENTS: [Argument; 3] = [
@@ -114,13 +114,10 @@ fn changed(change: Option<ExplainedChange>) -> String {
 
 /// Adds to the data of a metric how it changed. Classes of nobody are left out.
 fn add_metric_change(data: &mut Json, metric: &ExplainedMetric, definitions: &Definitions) {
-    let Some(change) = &metric.change else { return };
+    let (Some(MetricChange { classes, .. }), Some(compared)) = (&metric.change, metric.compared()) else { return };
     let number = |value: Value<'_>| Cell::number(definitions, &metric.name, value).value;
-    data["previous"] = if change.is_previous_over_nothing { Json::Null } else { number(change.previous) };
-    // A change to or from nothing is not a number.
-    let is_number = !(metric.is_over_nothing || change.is_previous_over_nothing);
-    data["change"] = if is_number { number(change.change) } else { Json::Null };
-    let classes = change.classes.iter().filter(|class| class.customers > 0).map(|class| {
+    [data["previous"], data["change"]] = compared.map(number);
+    let classes = classes.iter().filter(|class| class.customers > 0).map(|class| {
         json!({
             "class": class.class.name(), "customers": class.customers, "previous": number(class.previous),
             "value": number(class.current), "rateEffect": number(class.rate_effect), "mixEffect": number(class.mix_effect),

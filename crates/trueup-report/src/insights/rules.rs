@@ -1,7 +1,7 @@
 //! The rules. Where there is no comparison, no rule compares; what is withheld, no rule speaks of.
 
 use super::asked::{self, Asked, WhyArguments};
-use crate::benchmarks::{place, standing};
+use crate::benchmarks::place;
 use crate::document::Text;
 use crate::figure::{AnswerRow, Figure, Verdict, display_name, is_percent, sign};
 use crate::period::ReportDays;
@@ -9,7 +9,7 @@ use crate::sections::METRICS;
 use crate::sentences::{self, CHANNELS};
 use serde::Serialize;
 use serde_json::Number;
-use trueup::benchmarks::{BenchmarkMetric, BenchmarkRow, Series};
+use trueup::benchmarks::{BenchmarkMetric, BenchmarkRow};
 use trueup::dictionary::{self, Unit};
 use trueup::query::ComparedColumn::{Change, Current, Previous, Ratio};
 
@@ -280,13 +280,10 @@ impl Findings<'_> {
     /// Metrics that are worse than those of three accounts in four.
     fn worse_than_benchmarks(&self) -> Vec<ActionItem> {
         let item = |(at, metric): (usize, &BenchmarkMetric)| {
-            let series = |series: Series| {
-                let row = self.others.iter().find(|row| row.series == series)?;
-                row.metrics.get(at).copied().flatten()
-            };
             let name = metric.name();
             let mine = self.own().answer.figure(AnswerRow::Group(0), name);
-            let standing = standing(*metric, mine.number()?, series).filter(|it| it.verdict == Verdict::Worse)?;
+            let (standing, summary) =
+                place(*metric, &mine, &self.others, at).filter(|(it, _)| it.verdict == Verdict::Worse)?;
             let priority = match standing.band {
                 "below the 10th percentile" | "above the 90th percentile" => Priority::High,
                 band if band.contains("median") => return None,
@@ -297,7 +294,6 @@ impl Findings<'_> {
                 Some(industry) => format!("accounts in {industry}"),
                 None => "accounts of all industries".to_owned(),
             };
-            let summary = place(*metric, &mine, &self.others, at)?;
             let summary = summary.text(format!(" The percentiles are those of {among}, this one included."));
             let impact = match dictionary::metric(name).map(|(_, metric)| metric.unit) {
                 Some(Unit::CurrencyPerCount) => self.money(&mine, ""),

@@ -371,10 +371,8 @@ pub(super) fn ratio_classes(
         })
         .collect();
     let effects = effects_of_parts(&parts, [numerator.is_money, denominator.is_money]).filter(|_| has_effects);
-    let ratio = |part: ExactValue| match part.denominator {
-        0 => Value::Null,
-        // Adding 0 turns a negative zero into zero.
-        total => Value::Ratio(numerator.value(part.numerator) / denominator.value(total) + 0.0),
+    let ratio = |part: ExactValue| {
+        numerator.over(part.numerator, &denominator, part.denominator).map_or(Value::Null, Value::Ratio)
     };
     let classes = ChangeClass::ALL.into_iter().zip(totals).zip(&parts).enumerate();
     let classes = classes.map(|(place, ((class, totals), [previous, current]))| {
