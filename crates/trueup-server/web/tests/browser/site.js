@@ -73,10 +73,6 @@ export async function serveDemo(...options) {
   await trueup("define", dataset, join(folder, "definitions.toml"));
   await writeFile(join(folder, "twice.csv"), TWICE);
   await trueup("ingest", "--into", dataset, join(folder, "twice.csv"));
-  const leads = await trueup("query", dataset, "--fields", "account,leads", "--month", "2026-06", "--format", "csv");
-  const targets = leads.trim().split("\n").slice(1).map((line) => `${line.split(",")[0]},2026-06,leads,1000\n`);
-  await writeFile(join(folder, "targets.csv"), `account,month,metric,value\n${targets.join("")}`);
-  await trueup("ingest", "--into", dataset, "--targets", join(folder, "targets.csv"));
   await mkdir(SCREENSHOTS, { recursive: true });
   const server = spawn(PROGRAM, ["serve", dataset, "--listen", "127.0.0.1:0"], { stdio: ["ignore", "ignore", "pipe"] });
   const origin = await announced(server);
