@@ -79,8 +79,8 @@ pub struct ExplainedMetric {
 }
 
 impl ExplainedMetric {
-    /// Returns the earlier value and the change, null where there is no number: a ratio over nothing, and a change to or
-    /// from one. `None` if the query does not compare.
+    /// Returns the earlier value and the change, null where there is no number: a ratio over nothing, and a change to
+    /// or from one. `None` if the query does not compare.
     #[must_use]
     pub fn compared(&self) -> Option<[Value<'static>; 2]> {
         let MetricChange { previous, is_previous_over_nothing, change, .. } = self.change.as_ref()?;
