@@ -112,7 +112,7 @@ impl BenchmarkCache {
         on_failure: &FailureHook,
         limit: &WaitLimit<'_>,
     ) -> Option<Result<UsedData, Arc<BenchmarkJobError>>> {
-        let (job, is_new) = self.find(period);
+        let (job, is_new) = self.find(period, limit.wait);
         if is_new {
             self.start(&job, worker, on_failure, move |cache, interrupt| {
                 let execution = internal_execution(cache.memory.as_ref(), interrupt)?;
@@ -128,15 +128,20 @@ impl BenchmarkCache {
     }
 
     /// Returns the job of a period, and whether it is new. The caller must start a new job.
-    fn find(&self, period: BenchmarkPeriod) -> (Arc<BenchmarkJob>, bool) {
+    ///
+    /// The request counts as waiting from here on, so that a job that fails before the wait begins is not reported
+    /// twice. A request without a wait does not wait for a new job.
+    fn find(&self, period: BenchmarkPeriod, wait: Duration) -> (Arc<BenchmarkJob>, bool) {
         let mut jobs = self.jobs();
         jobs.uses += 1;
         let now = jobs.uses;
         if let Some(known) = jobs.periods.get_mut(&period.range) {
             known.last_use = now;
+            known.job.state().waiting += 1;
             return (Arc::clone(&known.job), false);
         }
         let job = Arc::<BenchmarkJob>::default();
+        job.state().waiting = usize::from(!wait.is_zero());
         let is_whole = period.is_whole();
         let new = KeptJob { job: Arc::clone(&job), is_whole, begun: now, last_use: now, counted: 0 };
         jobs.periods.insert(period.range, new);
@@ -294,11 +299,10 @@ impl BenchmarkJob {
         matches!(&self.state().outcome, Some(Ok(found)) if Arc::ptr_eq(found, data))
     }
 
-    /// Waits for the outcome. Returns `None` if there is none within the limit.
+    /// Waits for the outcome. Returns `None` if there is none within the limit. `find` has counted the request.
     fn wait(&self, limit: &WaitLimit<'_>) -> Option<Outcome> {
         let until = Instant::now().checked_add(limit.wait);
         let mut state = self.state();
-        state.waiting += 1;
         while state.outcome.is_none() && limit.interrupt.check().is_ok() {
             let left = until.map_or(INTERRUPT_CHECK_PERIOD, |until| {
                 until.saturating_duration_since(Instant::now()).min(INTERRUPT_CHECK_PERIOD)

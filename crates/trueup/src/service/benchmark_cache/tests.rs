@@ -25,7 +25,7 @@ fn log() -> (FailureHook, Receiver<String>) {
     (Arc::new(hook), logged)
 }
 
-/// Starts the new job of a period with `compute`.
+/// Starts the new job of a period with `compute`, for a request that does not wait.
 fn start(
     cache: &Arc<BenchmarkCache>,
     period: BenchmarkPeriod,
@@ -33,13 +33,14 @@ fn start(
     log: &FailureHook,
     compute: impl FnOnce(&BenchmarkCache, &Interrupt) -> Result<BenchmarkData, Error> + Send + 'static,
 ) -> Arc<BenchmarkJob> {
-    let (job, is_new) = cache.find(period);
+    let (job, is_new) = cache.find(period, Duration::ZERO);
     assert!(is_new);
     cache.start(&job, worker, log, compute);
     job
 }
 
 fn wait(job: &BenchmarkJob, wait: Duration) -> Option<Outcome> {
+    job.state().waiting += 1;
     job.wait(&WaitLimit { wait, interrupt: &Interrupt::default() })
 }
 
@@ -88,23 +89,20 @@ fn all_waiting_requests_share_one_computation() {
 fn a_panic_is_reported_to_waiting_requests_and_the_next_request_tries_again() {
     let (cache, worker, (log, logged)) = (cache(), Worker::default(), log());
     let january = period("2025-01", "2025-03-10");
-    let (release, released) = channel::<()>();
-    let job = start(&cache, january, &worker, &log, move |_, _| {
-        released.recv().unwrap();
-        panic!("of January")
+    // The job ends before the request begins to wait.
+    let (job, _) = cache.find(january, LONG);
+    cache.start(&job, &worker, &log, |_, _| panic!("of January"));
+    let (done, is_done) = channel();
+    start(&cache, period("2025-02", "2025-03-10"), &worker, &log, move |cache, _| {
+        done.send(()).unwrap();
+        compute(cache, january)
     });
-    let failed = thread::scope(|scope| {
-        let waits = scope.spawn(|| wait(&job, LONG));
-        while job.state().waiting == 0 {
-            thread::yield_now();
-        }
-        release.send(()).unwrap();
-        waits.join().unwrap().unwrap().unwrap_err()
-    });
-    assert_eq!(failed.to_string(), "the computation panicked: of January");
+    is_done.recv_timeout(LONG).unwrap();
     let limit = WaitLimit { wait: LONG, interrupt: &Interrupt::default() };
+    let failed = job.wait(&limit).unwrap().unwrap_err();
+    assert_eq!(failed.to_string(), "the computation panicked: of January");
     assert!(cache.data(january, &worker, &log, &limit).unwrap().is_ok());
-    assert_eq!(cache.started(), 2);
+    assert_eq!(cache.started(), 3);
     // The job logs nothing, because the service logs the request that waited.
     assert!(logged.try_recv().is_err());
 }
@@ -120,7 +118,7 @@ fn a_failure_without_a_waiting_request_is_logged() {
 #[test]
 fn whole_months_are_kept_and_partial_months_only_the_newest() {
     let cache = cache();
-    let is_new = |month: &str, today: &str| cache.find(period(month, today)).1;
+    let is_new = |month: &str, today: &str| cache.find(period(month, today), LONG).1;
     let number = |is_whole: bool| cache.jobs().periods.values().filter(|kept| kept.is_whole == is_whole).count();
     assert!(is_new("2025-02", "2025-03-10") && !is_new("2025-02", "2025-03-11"));
     for today in 10..31 {
@@ -240,6 +238,7 @@ fn an_interrupted_request_stops_waiting() {
     let (job, started) = (BenchmarkJob::default(), Instant::now());
     let interrupt = Interrupt::default();
     thread::scope(|scope| {
+        job.state().waiting += 1;
         let waits = scope.spawn(|| job.wait(&WaitLimit { wait: LONG, interrupt: &interrupt }));
         interrupt.cancel();
         assert!(waits.join().unwrap().is_none());
