@@ -5,6 +5,9 @@
 //! silent. The contract of the service is another such text. Each function names the section that it follows and quotes
 //! the rule, so that a reader can compare the two. The oracle shares no code with the engine.
 //!
+//! Two tests keep it right: `crates/trueup/tests/worked_example` compares it with the answers that were computed by
+//! hand, `crates/trueup-core/tests/engine` with the engine, whose tests state each rule of filters, limits and faults.
+//!
 //! | file | sections |
 //! |---|---|
 //! | `tables` | 1: the tables as plain rows |
@@ -53,6 +56,3 @@ pub use request::{Attribution, COMPUTED_FIELDS, GRADING_FIELDS, METRICS, OPEN_LE
 pub use tables::{AccountRow, Cell, EventRow, SpendRow, Tables, local_date};
 pub use values::text_of;
 pub use why::{AnsweredRow, ExplainedLine, explained};
-
-#[cfg(test)]
-mod tests;
