@@ -1,33 +1,35 @@
 //! The event that is credited: from which one the attribution dimensions of a row are taken.
 
 use crate::Shown;
+use crate::named::named;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::str::FromStr;
 
-/// The event from which the attribution dimensions of a row are taken: `attributionCategory`, `attributionChannel`,
-/// `campaign`, and every stored column whose name begins with `attribution`.
-///
-/// Filters, groups and definitions see the values so taken; spend keeps its own. A customer without a conversion keeps
-/// what is recorded.
-///
-/// ```
-/// use trueup_core::query::Attribution;
-///
-/// assert_eq!("first".parse(), Ok(Attribution::First));
-/// assert_eq!(Attribution::default().to_string(), "recorded");
-/// assert!("linear".parse::<Attribution>().is_err());
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", try_from = "String")]
-pub enum Attribution {
-    /// The event of the row itself.
-    #[default]
-    Recorded,
-    /// The customer's first conversion of all.
-    First,
-    /// The customer's last conversion at or before the event of the row; the first one, if there is none before.
-    Last,
+named! {
+    /// The event from which the attribution dimensions of a row are taken: `attributionCategory`, `attributionChannel`,
+    /// `campaign`, and every stored column whose name begins with `attribution`.
+    ///
+    /// Filters, groups and definitions see the values so taken; spend keeps its own. A customer without a conversion
+    /// keeps what is recorded.
+    ///
+    /// ```
+    /// use trueup_core::query::Attribution;
+    ///
+    /// assert_eq!("first".parse(), Ok(Attribution::First));
+    /// assert_eq!(Attribution::default().to_string(), "recorded");
+    /// assert!("linear".parse::<Attribution>().is_err());
+    /// ```
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "camelCase", try_from = "String")]
+    pub enum Attribution {
+        /// The event of the row itself.
+        #[default]
+        Recorded = "recorded",
+        /// The customer's first conversion of all.
+        First = "first",
+        /// The customer's last conversion at or before the event of the row; the first one, if there is none before.
+        Last = "last",
+    }
 }
 
 /// A text that is not an attribution.
@@ -36,19 +38,6 @@ pub enum Attribution {
 pub struct UnknownAttribution(pub String);
 
 impl Attribution {
-    /// Every attribution.
-    pub const ALL: [Self; 3] = [Self::Recorded, Self::First, Self::Last];
-
-    /// Returns the name in queries.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Recorded => "recorded",
-            Self::First => "first",
-            Self::Last => "last",
-        }
-    }
-
     /// Returns the attribution by which a stored column of events is read: this one, or the recorded values if the
     /// column is not one of attribution.
     pub(crate) fn of_column(self, name: &str) -> Self {
@@ -75,11 +64,5 @@ impl TryFrom<String> for Attribution {
 
     fn try_from(text: String) -> Result<Self, UnknownAttribution> {
         text.parse()
-    }
-}
-
-impl fmt::Display for Attribution {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }

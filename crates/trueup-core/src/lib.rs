@@ -16,8 +16,8 @@
 //!
 //! [`model`] holds what the tables of events, spend and accounts may contain, and how a customer's events are ordered.
 //! `memory` and `interrupt` limit the memory and the time of a query. [`files`] of `trueup-store` has the file
-//! operations that write a dataset. [`day`], [`money`], `stage`, `text`, `similar` and `error` hold small types and
-//! functions that all modules share.
+//! operations that write a dataset. [`day`], [`money`], `named`, `stage`, `text`, `similar` and `error` hold small
+//! types and functions that all modules share.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -36,6 +36,7 @@ mod interrupt;
 mod memory;
 pub mod model;
 pub mod money;
+mod named;
 mod plan;
 pub mod query;
 mod scan;

@@ -2,56 +2,61 @@
 
 use crate::definitions::DefinedFormula;
 use crate::money::MICROS_PER_UNIT;
+use crate::named::named;
 use crate::text::quoted;
-use std::fmt;
 
-/// A metric that has benchmarks. Each is a ratio: shares are fractions, money is in currency units.
-///
-/// ```
-/// use trueup_core::benchmarks::BenchmarkMetric;
-///
-/// assert_eq!(BenchmarkMetric::from_name("bookRate"), Some(BenchmarkMetric::BookRate));
-/// // Counts have no benchmarks.
-/// assert_eq!(BenchmarkMetric::from_name("leads"), None);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum BenchmarkMetric {
-    /// `bookRate`: booked customers per customer.
-    BookRate,
-    /// `matchRate`: matched customers per customer.
-    MatchRate,
-    /// `payingCustomerRate`: paying customers per customer.
-    PayingCustomerRate,
-    /// `customerCancelRate`: canceled customers per customer.
-    CustomerCancelRate,
-    /// `avgTicket`: sold and closed revenue per paying customer, in currency units.
-    AvgTicket,
-    /// `avgCostPerLead`: spend per lead, in currency units.
-    AvgCostPerLead,
-    /// `avgCostPerPayingCustomer`: spend per paying customer, in currency units.
-    AvgCostPerPayingCustomer,
-    /// `avgCostPerBookedCustomer`: spend per booked customer, in currency units.
-    AvgCostPerBookedCustomer,
-    /// `roasPotential`: estimated, sold and closed revenue per spend.
-    RoasPotential,
-    /// `roasClosed`: closed revenue per spend.
-    RoasClosed,
+named! {
+    /// A metric that has benchmarks, with the name of its field. Each is a ratio: shares are fractions, money is in
+    /// currency units. Rows show the metrics in this order if a request names no field.
+    ///
+    /// ```
+    /// use trueup_core::benchmarks::BenchmarkMetric;
+    ///
+    /// assert_eq!(BenchmarkMetric::from_name("bookRate"), Some(BenchmarkMetric::BookRate));
+    /// // Counts have no benchmarks.
+    /// assert_eq!(BenchmarkMetric::from_name("leads"), None);
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum BenchmarkMetric {
+        /// `bookRate`: booked customers per customer.
+        BookRate = "bookRate",
+        /// `matchRate`: matched customers per customer.
+        MatchRate = "matchRate",
+        /// `payingCustomerRate`: paying customers per customer.
+        PayingCustomerRate = "payingCustomerRate",
+        /// `customerCancelRate`: canceled customers per customer.
+        CustomerCancelRate = "customerCancelRate",
+        /// `avgTicket`: sold and closed revenue per paying customer, in currency units.
+        AvgTicket = "avgTicket",
+        /// `avgCostPerLead`: spend per lead, in currency units.
+        AvgCostPerLead = "avgCostPerLead",
+        /// `avgCostPerPayingCustomer`: spend per paying customer, in currency units.
+        AvgCostPerPayingCustomer = "avgCostPerPayingCustomer",
+        /// `avgCostPerBookedCustomer`: spend per booked customer, in currency units.
+        AvgCostPerBookedCustomer = "avgCostPerBookedCustomer",
+        /// `roasPotential`: estimated, sold and closed revenue per spend.
+        RoasPotential = "roasPotential",
+        /// `roasClosed`: closed revenue per spend.
+        RoasClosed = "roasClosed",
+    }
 }
 
-/// A metric that is an integer: a count, or money in millionths. The numerator and the denominator of each
-/// [`BenchmarkMetric`] are sums of such metrics.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum AmountMetric {
-    Customers,
-    BookedCustomers,
-    MatchedCustomers,
-    PayingCustomers,
-    CanceledCustomers,
-    Leads,
-    EstimatedRevenue,
-    SoldRevenue,
-    ClosedRevenue,
-    Spend,
+named! {
+    /// A metric that is an integer, with the name of its field: a count, or money in millionths. The numerator and the
+    /// denominator of each [`BenchmarkMetric`] are sums of such metrics.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) enum AmountMetric {
+        Customers = "customers",
+        BookedCustomers = "bookedCustomers",
+        MatchedCustomers = "matchedCustomers",
+        PayingCustomers = "payingCustomers",
+        CanceledCustomers = "canceledCustomers",
+        Leads = "leads",
+        EstimatedRevenue = "estimatedRevenue",
+        SoldRevenue = "soldRevenue",
+        ClosedRevenue = "closedRevenue",
+        Spend = "spend",
+    }
 }
 
 /// The amounts of one account in one segment, in the order of [`AmountMetric::ALL`].
@@ -64,35 +69,6 @@ pub(super) struct Ratio {
 }
 
 impl AmountMetric {
-    pub(super) const ALL: [Self; 10] = [
-        Self::Customers,
-        Self::BookedCustomers,
-        Self::MatchedCustomers,
-        Self::PayingCustomers,
-        Self::CanceledCustomers,
-        Self::Leads,
-        Self::EstimatedRevenue,
-        Self::SoldRevenue,
-        Self::ClosedRevenue,
-        Self::Spend,
-    ];
-
-    /// Returns the name of its field.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Customers => "customers",
-            Self::BookedCustomers => "bookedCustomers",
-            Self::MatchedCustomers => "matchedCustomers",
-            Self::PayingCustomers => "payingCustomers",
-            Self::CanceledCustomers => "canceledCustomers",
-            Self::Leads => "leads",
-            Self::EstimatedRevenue => "estimatedRevenue",
-            Self::SoldRevenue => "soldRevenue",
-            Self::ClosedRevenue => "closedRevenue",
-            Self::Spend => "spend",
-        }
-    }
-
     pub(super) const fn is_money(self) -> bool {
         matches!(self, Self::EstimatedRevenue | Self::SoldRevenue | Self::ClosedRevenue | Self::Spend)
     }
@@ -108,37 +84,6 @@ impl AmountMetric {
 }
 
 impl BenchmarkMetric {
-    /// All metrics that have benchmarks, in the order in which rows show them if a request names no field.
-    pub const ALL: [Self; 10] = [
-        Self::BookRate,
-        Self::MatchRate,
-        Self::PayingCustomerRate,
-        Self::CustomerCancelRate,
-        Self::AvgTicket,
-        Self::AvgCostPerLead,
-        Self::AvgCostPerPayingCustomer,
-        Self::AvgCostPerBookedCustomer,
-        Self::RoasPotential,
-        Self::RoasClosed,
-    ];
-
-    /// Returns the name of its field.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::BookRate => "bookRate",
-            Self::MatchRate => "matchRate",
-            Self::PayingCustomerRate => "payingCustomerRate",
-            Self::CustomerCancelRate => "customerCancelRate",
-            Self::AvgTicket => "avgTicket",
-            Self::AvgCostPerLead => "avgCostPerLead",
-            Self::AvgCostPerPayingCustomer => "avgCostPerPayingCustomer",
-            Self::AvgCostPerBookedCustomer => "avgCostPerBookedCustomer",
-            Self::RoasPotential => "roasPotential",
-            Self::RoasClosed => "roasClosed",
-        }
-    }
-
     /// Returns the names of all metrics for a message.
     pub(super) fn all_names() -> String {
         quoted(Self::ALL.map(Self::name))
@@ -213,47 +158,29 @@ fn has_money(amounts: &[AmountMetric]) -> bool {
     amounts.iter().any(|amount| amount.is_money())
 }
 
-impl fmt::Display for BenchmarkMetric {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+named! {
+    /// A dimension that benchmarks can be grouped by and filtered on, with the name of its field. No other field
+    /// filters them.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum BenchmarkDimension {
+        /// `attributionCategory`. Spend has it.
+        AttributionCategory = "attributionCategory",
+        /// `attributionChannel`. Spend has it.
+        AttributionChannel = "attributionChannel",
+        /// `customerStatus`. Spend does not have it, so that each group shows all spend.
+        CustomerStatus = "customerStatus",
+        /// `normalizedBusinessUnit`. Spend does not have it, so that each group shows all spend.
+        NormalizedBusinessUnit = "normalizedBusinessUnit",
     }
 }
 
-/// A dimension that benchmarks can be grouped by and filtered on. No other field filters them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum BenchmarkDimension {
-    /// `attributionCategory`. Spend has it.
-    AttributionCategory,
-    /// `attributionChannel`. Spend has it.
-    AttributionChannel,
-    /// `customerStatus`. Spend does not have it, so that each group shows all spend.
-    CustomerStatus,
-    /// `normalizedBusinessUnit`. Spend does not have it, so that each group shows all spend.
-    NormalizedBusinessUnit,
-}
-
 impl BenchmarkDimension {
-    /// All dimensions of benchmarks.
-    pub const ALL: [Self; 4] =
-        [Self::AttributionCategory, Self::AttributionChannel, Self::CustomerStatus, Self::NormalizedBusinessUnit];
-
     /// The dimensions that spend has. They are the first ones of [`ALL`](Self::ALL).
     pub(super) const IN_SPEND: [Self; 2] = [Self::AttributionCategory, Self::AttributionChannel];
 
     /// Returns whether spend has it, so that spend adds up along it.
     pub(super) const fn is_in_spend(self) -> bool {
         self.index() < Self::IN_SPEND.len()
-    }
-
-    /// Returns the name of its field.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::AttributionCategory => "attributionCategory",
-            Self::AttributionChannel => "attributionChannel",
-            Self::CustomerStatus => "customerStatus",
-            Self::NormalizedBusinessUnit => "normalizedBusinessUnit",
-        }
     }
 
     /// Returns the names of all dimensions for a message.
@@ -270,11 +197,5 @@ impl BenchmarkDimension {
     /// Returns its index in [`ALL`](Self::ALL).
     pub(super) const fn index(self) -> usize {
         self as usize
-    }
-}
-
-impl fmt::Display for BenchmarkDimension {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }

@@ -3,9 +3,9 @@
 
 use super::cells::Cell;
 use super::fields::{AccountAmounts, BenchmarkMetric};
+use crate::named::named;
 use arrow_array::types::{ArrowPrimitiveType, Decimal256Type};
 use std::cmp::Ordering;
-use std::fmt;
 
 /// The conditions under which a value describes an industry and not an account.
 ///
@@ -71,40 +71,26 @@ impl Default for Privacy {
     }
 }
 
-/// The statistic that a row shows of its segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Series {
-    /// The pooled ratio: the sum of numerators over the sum of denominators.
-    Benchmark,
-    /// The 10th percentile of the accounts' own values.
-    P10,
-    /// The 25th percentile.
-    P25,
-    /// The 50th percentile.
-    P50,
-    /// The 75th percentile.
-    P75,
-    /// The 90th percentile.
-    P90,
+named! {
+    /// The statistic that a row shows of its segment. Rows show the names, and are in this order.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Series {
+        /// The pooled ratio: the sum of numerators over the sum of denominators.
+        Benchmark = "benchmark",
+        /// The 10th percentile of the accounts' own values.
+        P10 = "p10",
+        /// The 25th percentile.
+        P25 = "p25",
+        /// The 50th percentile.
+        P50 = "p50",
+        /// The 75th percentile.
+        P75 = "p75",
+        /// The 90th percentile.
+        P90 = "p90",
+    }
 }
 
 impl Series {
-    /// All series, in the order of rows.
-    pub const ALL: [Self; 6] = [Self::Benchmark, Self::P10, Self::P25, Self::P50, Self::P75, Self::P90];
-
-    /// Returns the name that rows show.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Benchmark => "benchmark",
-            Self::P10 => "p10",
-            Self::P25 => "p25",
-            Self::P50 => "p50",
-            Self::P75 => "p75",
-            Self::P90 => "p90",
-        }
-    }
-
     /// Returns the percentile, if the series is one.
     const fn percent(self) -> Option<usize> {
         match self {
@@ -115,12 +101,6 @@ impl Series {
             Self::P75 => Some(75),
             Self::P90 => Some(90),
         }
-    }
-}
-
-impl fmt::Display for Series {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

@@ -168,12 +168,6 @@ fn the_dictionary_agrees_on_the_dimensions_in_spend() {
     }
 }
 
-#[test]
-fn an_index_is_the_place_in_the_list_of_all() {
-    assert!(AmountMetric::ALL.iter().enumerate().all(|(index, amount)| *amount as usize == index));
-    assert!(BenchmarkDimension::ALL.iter().enumerate().all(|(index, dimension)| dimension.index() == index));
-}
-
 fn rounded(above: i128, below: i128) -> f64 {
     Fraction::new(above, below, 1).unwrap().rounded()
 }

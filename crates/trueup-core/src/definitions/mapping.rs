@@ -7,6 +7,7 @@ use crate::Interruption;
 use crate::day::calendar_date;
 use crate::filter::{CompiledPattern, CompiledPatterns, decimal_number};
 use crate::interrupt::InterruptChecks;
+use crate::named::named;
 use chrono::{Datelike, NaiveDate};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -48,14 +49,16 @@ enum Test {
     Range(f64, f64),
 }
 
-/// A part of a date.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DatePart {
-    Year,
-    Quarter,
-    Weekday,
-    /// Of points in time alone.
-    Hour,
+named! {
+    /// A part of a date.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum DatePart {
+        Year = "year",
+        Quarter = "quarter",
+        Weekday = "weekday",
+        /// Of points in time alone.
+        Hour = "hour",
+    }
 }
 
 impl ValueMapping {
@@ -218,22 +221,8 @@ impl Test {
 
 impl DatePart {
     fn by_name(name: &str) -> Result<Self, DefinitionError> {
-        Ok(match name {
-            "year" => Self::Year,
-            "quarter" => Self::Quarter,
-            "weekday" => Self::Weekday,
-            "hour" => Self::Hour,
-            _ => return Err(DefinitionError::of_value("part", name, "expected year, quarter, weekday or hour")),
-        })
-    }
-
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Year => "year",
-            Self::Quarter => "quarter",
-            Self::Weekday => "weekday",
-            Self::Hour => "hour",
-        }
+        let known = Self::ALL.into_iter().find(|part| part.name() == name);
+        known.ok_or_else(|| DefinitionError::of_value("part", name, "expected year, quarter, weekday or hour"))
     }
 
     /// Returns the part of a date. A date alone has no hour.

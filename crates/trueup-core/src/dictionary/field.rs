@@ -1,6 +1,7 @@
 //! The entry of a field in the dictionary.
 
 use super::{Measure, StagePair};
+use crate::named::named;
 use std::fmt;
 
 /// A metric or dimension of the dictionary.
@@ -19,7 +20,7 @@ pub struct Field {
     pub display_name: &'static str,
     /// The meaning of the field, its unit, and what is shown where there is no value.
     pub definition: &'static str,
-    /// The format in which a value is shown to people.
+    /// The format in which a value is shown to people. The dictionary of the service has the names.
     pub format: ValueFormat,
     /// The subject that the field belongs to.
     pub group: FieldGroup,
@@ -126,96 +127,58 @@ impl fmt::Display for Formula {
     }
 }
 
-/// The unit of a metric.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Unit {
-    /// A count.
-    Count,
-    /// An amount of money, in the currency of the data.
-    Currency,
-    /// A ratio of like amounts. A share of 1 is the whole.
-    Ratio,
-    /// Money per item.
-    CurrencyPerCount,
-    /// Days.
-    Days,
-    /// Items per unit of money.
-    CountPerCurrency,
-}
-
-impl Unit {
-    /// Returns the name of the unit in lists of fields.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Count => "count",
-            Self::Currency => "currency",
-            Self::Ratio => "ratio",
-            Self::CurrencyPerCount => "currency per count",
-            Self::Days => "days",
-            Self::CountPerCurrency => "count per currency",
-        }
+named! {
+    /// The unit of a metric. Lists of fields have the names.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Unit {
+        /// A count.
+        Count = "count",
+        /// An amount of money, in the currency of the data.
+        Currency = "currency",
+        /// A ratio of like amounts. A share of 1 is the whole.
+        Ratio = "ratio",
+        /// Money per item.
+        CurrencyPerCount = "currency per count",
+        /// Days.
+        Days = "days",
+        /// Items per unit of money.
+        CountPerCurrency = "count per currency",
     }
 }
 
-/// The format in which a value is shown to people.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ValueFormat {
-    /// A whole number.
-    Number,
-    /// A number with a fraction.
-    Decimal,
-    /// Money.
-    Currency,
-    /// A fraction shown as a percentage.
-    Percent,
-    /// Text.
-    Text,
-    /// A day, `YYYY-MM-DD`.
-    Date,
-    /// A point in time, RFC 3339 in UTC.
-    Timestamp,
-    /// `true` or `false`.
-    Boolean,
-}
-
-impl ValueFormat {
-    /// Returns the name of the format in the dictionary of the service.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Number => "number",
-            Self::Decimal => "decimal",
-            Self::Currency => "currency",
-            Self::Percent => "percent",
-            Self::Text => "text",
-            Self::Date => "date",
-            Self::Timestamp => "timestamp",
-            Self::Boolean => "boolean",
-        }
+named! {
+    /// The format in which a value is shown to people.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum ValueFormat {
+        /// A whole number.
+        Number = "number",
+        /// A number with a fraction.
+        Decimal = "decimal",
+        /// Money.
+        Currency = "currency",
+        /// A fraction shown as a percentage.
+        Percent = "percent",
+        /// Text.
+        Text = "text",
+        /// A day, `YYYY-MM-DD`.
+        Date = "date",
+        /// A point in time, RFC 3339 in UTC.
+        Timestamp = "timestamp",
+        /// `true` or `false`.
+        Boolean = "boolean",
     }
 }
 
-/// The direction in which the values of a metric are better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Direction {
-    /// Higher values are better.
-    Higher,
-    /// Lower values are better.
-    Lower,
-    /// Neither is better.
-    Neutral,
-}
-
-impl Direction {
-    /// Returns which values are better: `higher`, `lower` or `neither`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Higher => "higher",
-            Self::Lower => "lower",
-            Self::Neutral => "neither",
-        }
+named! {
+    /// The direction in which the values of a metric are better.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Direction {
+        /// Higher values are better.
+        Higher = "higher",
+        /// Lower values are better.
+        Lower = "lower",
+        /// Neither is better.
+        Neutral = "neither",
     }
 }
 

@@ -5,27 +5,33 @@ use crate::aggregate::Contribution;
 use crate::dictionary::Measure;
 use crate::error::QueryError;
 use crate::finish::{ExactValue, SumFormula, Value, effects_of_parts};
+use crate::named::named;
 use crate::plan::MetricRef;
 use crate::query::LineOrder;
 
-/// One of the two ranges of a comparison. A number that is not compared has only the current one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum ComparedRange {
-    Previous,
-    Current,
+named! {
+    /// One of the two ranges of a comparison. A number that is not compared has only the current one.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub(super) enum ComparedRange {
+        Previous = "previous",
+        Current = "current",
+    }
 }
 
-/// How a customer takes part in the change of a number between two ranges. So does an agent or, for spend, a campaign.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ChangeClass {
-    /// Counted only in the range that is asked for.
-    Current,
-    /// Counted only in the earlier range.
-    Previous,
-    /// Counted in both ranges, with another contribution.
-    Changed,
-    /// Counted in both ranges, with the same contribution. Lines of this class are not listed.
-    Unchanged,
+named! {
+    /// How a customer takes part in the change of a number between two ranges. So does an agent or, for spend, a
+    /// campaign. The column `class` of the lines has the names.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum ChangeClass {
+        /// Counted only in the range that is asked for.
+        Current = "current",
+        /// Counted only in the earlier range.
+        Previous = "previous",
+        /// Counted in both ranges, with another contribution.
+        Changed = "changed",
+        /// Counted in both ranges, with the same contribution. Lines of this class are not listed.
+        Unchanged = "unchanged",
+    }
 }
 
 /// How a metric of a row changed between two ranges.
@@ -134,15 +140,6 @@ pub(super) struct Tallies {
 }
 
 impl ComparedRange {
-    pub(super) const ALL: [Self; 2] = [Self::Previous, Self::Current];
-
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Previous => "previous",
-            Self::Current => "current",
-        }
-    }
-
     /// Returns what an amount of the range adds to the change.
     pub(super) const fn signed(self, adds: i128) -> i128 {
         match self {
@@ -153,21 +150,8 @@ impl ComparedRange {
 }
 
 impl ChangeClass {
-    /// The classes, in order.
-    pub const ALL: [Self; 4] = [Self::Current, Self::Previous, Self::Changed, Self::Unchanged];
     /// The classes with lines that are listed.
     pub(super) const LISTED: [Self; 3] = [Self::Current, Self::Previous, Self::Changed];
-
-    /// Returns the name, as the column `class` of the lines has it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Current => "current",
-            Self::Previous => "previous",
-            Self::Changed => "changed",
-            Self::Unchanged => "unchanged",
-        }
-    }
 
     /// Returns the class of what is counted only in a range.
     pub(super) const fn only_in(range: ComparedRange) -> Self {
