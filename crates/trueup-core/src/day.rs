@@ -1,6 +1,7 @@
 //! Calendar days.
 
 use crate::Shown;
+use crate::text::text_form;
 use chrono::{Datelike, Days, NaiveDate};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -132,19 +133,7 @@ impl FromStr for Day {
     }
 }
 
-impl TryFrom<String> for Day {
-    type Error = ParseDayError;
-
-    fn try_from(text: String) -> Result<Self, ParseDayError> {
-        text.parse()
-    }
-}
-
-impl From<Day> for String {
-    fn from(day: Day) -> Self {
-        day.to_string()
-    }
-}
+text_form!(Day, ParseDayError);
 
 /// Returns the date that a text of the form `YYYY-MM-DD` names, of any year; `None` if there is none.
 pub(crate) fn calendar_date(text: &str) -> Option<NaiveDate> {

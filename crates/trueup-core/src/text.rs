@@ -1,4 +1,5 @@
-//! A compact list of texts, the code of a text in it, bytes as text, and the form of texts and names in error messages.
+//! A compact list of texts, the code of a text in it, values and bytes as text, and the form of texts and names in
+//! error messages.
 
 use crate::memory::{column_bytes_while_adding, list_bytes_while_adding};
 use std::fmt;
@@ -186,6 +187,27 @@ pub(crate) fn joined(names: impl IntoIterator<Item: AsRef<str>>, separator: &str
     let names = names.into_iter().map(|name| format!("`{}`", Shown(name.as_ref())));
     names.collect::<Vec<_>>().join(separator)
 }
+
+/// Makes `String` and a type that has a text form convertible into each other, as serde does for `try_from` and `into`.
+macro_rules! text_form {
+    ($type:ty, $error:ty) => {
+        impl TryFrom<String> for $type {
+            type Error = $error;
+
+            fn try_from(text: String) -> Result<Self, $error> {
+                text.parse()
+            }
+        }
+
+        impl From<$type> for String {
+            fn from(value: $type) -> Self {
+                value.to_string()
+            }
+        }
+    };
+}
+
+pub(crate) use text_form;
 
 /// Returns bytes in lower-case hex, as manifests hold checksums.
 #[must_use]

@@ -1,5 +1,6 @@
 //! How much of the history of a lead a cohort counts.
 
+use crate::text::text_form;
 use crate::{Day, Shown};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -77,16 +78,4 @@ impl fmt::Display for CohortWindow {
     }
 }
 
-impl TryFrom<String> for CohortWindow {
-    type Error = ParseWindowError;
-
-    fn try_from(text: String) -> Result<Self, ParseWindowError> {
-        text.parse()
-    }
-}
-
-impl From<CohortWindow> for String {
-    fn from(within: CohortWindow) -> Self {
-        within.to_string()
-    }
-}
+text_form!(CohortWindow, ParseWindowError);

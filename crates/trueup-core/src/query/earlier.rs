@@ -3,6 +3,7 @@
 use super::DateRange;
 use crate::definitions::Definitions;
 use crate::dictionary::Formula;
+use crate::text::text_form;
 use crate::{Day, Shown};
 use chrono::{Datelike, Days, Months, NaiveDate};
 use serde::{Deserialize, Serialize};
@@ -114,19 +115,7 @@ impl fmt::Display for ComparisonRange {
     }
 }
 
-impl TryFrom<String> for ComparisonRange {
-    type Error = ParseComparisonRangeError;
-
-    fn try_from(text: String) -> Result<Self, ParseComparisonRangeError> {
-        text.parse()
-    }
-}
-
-impl From<ComparisonRange> for String {
-    fn from(earlier: ComparisonRange) -> Self {
-        earlier.to_string()
-    }
-}
+text_form!(ComparisonRange, ParseComparisonRangeError);
 
 /// What one column of a comparison shows of a metric. The name of the column is the name of the metric with the
 /// [suffix](Self::suffix).

@@ -1,6 +1,7 @@
 //! Ranges of days, and their sub-ranges by interval.
 
 use crate::Day;
+use crate::named::named;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -60,36 +61,34 @@ impl fmt::Display for DateRange {
     }
 }
 
-/// The calendar unit by which a query splits its range into sub-ranges.
-///
-/// Each sub-range is computed as if it were a whole range. The text form of an interval is its name in the HTTP
-/// service.
-///
-/// ```
-/// use trueup_core::query::Interval;
-///
-/// assert_eq!("week".parse(), Ok(Interval::Week));
-/// assert_eq!(Interval::Total.to_string(), "total");
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", try_from = "String")]
-pub enum Interval {
-    /// The whole range as one sub-range.
-    #[default]
-    Total,
-    /// Calendar months.
-    Month,
-    /// Weeks from Monday to Sunday.
-    Week,
-    /// Single days.
-    Day,
+named! {
+    /// The calendar unit by which a query splits its range into sub-ranges.
+    ///
+    /// Each sub-range is computed as if it were a whole range. The text form of an interval is its name in the HTTP
+    /// service.
+    ///
+    /// ```
+    /// use trueup_core::query::Interval;
+    ///
+    /// assert_eq!("week".parse(), Ok(Interval::Week));
+    /// assert_eq!(Interval::Total.to_string(), "total");
+    /// ```
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "camelCase", try_from = "String")]
+    pub enum Interval {
+        /// The whole range as one sub-range.
+        #[default]
+        Total = "total",
+        /// Calendar months.
+        Month = "month",
+        /// Weeks from Monday to Sunday.
+        Week = "week",
+        /// Single days.
+        Day = "day",
+    }
 }
 
 impl Interval {
-    /// All intervals with their text forms.
-    pub const ALL: [(&'static str, Self); 4] =
-        [("total", Self::Total), ("month", Self::Month), ("week", Self::Week), ("day", Self::Day)];
-
     /// Returns whether one sub-range that starts at `first` also contains `day`.
     fn has_both(self, first: Day, day: Day) -> bool {
         match self {
@@ -98,12 +97,6 @@ impl Interval {
             Self::Week => first.monday() == day.monday(),
             Self::Day => false,
         }
-    }
-}
-
-impl fmt::Display for Interval {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Self::ALL.iter().find(|(_, interval)| interval == self).map_or("", |(name, _)| name))
     }
 }
 
@@ -116,11 +109,8 @@ impl FromStr for Interval {
     type Err = UnknownInterval;
 
     fn from_str(text: &str) -> Result<Self, UnknownInterval> {
-        Self::ALL
-            .iter()
-            .find(|(name, _)| *name == text)
-            .map(|(_, interval)| *interval)
-            .ok_or_else(|| UnknownInterval(text.to_owned()))
+        let known = Self::ALL.into_iter().find(|interval| interval.name() == text);
+        known.ok_or_else(|| UnknownInterval(text.to_owned()))
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::{AccountFilter, DateRange};
 use crate::model::{Accounts, UtcMicros, Zone};
+use crate::text::text_form;
 use crate::{Day, Shown};
 use chrono::{DateTime, Datelike, Days, Months, NaiveDate, Utc};
 use serde::{Deserialize, Serialize};
@@ -306,19 +307,7 @@ impl fmt::Display for NamedRange {
     }
 }
 
-impl TryFrom<String> for NamedRange {
-    type Error = ParseRangeError;
-
-    fn try_from(text: String) -> Result<Self, ParseRangeError> {
-        text.parse()
-    }
-}
-
-impl From<NamedRange> for String {
-    fn from(range: NamedRange) -> Self {
-        range.to_string()
-    }
-}
+text_form!(NamedRange, ParseRangeError);
 
 impl fmt::Display for Expected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -132,7 +132,7 @@ fn parameter(parameter: &Parameter) -> JsonValue {
             head.with("schema", schema).with("example", example)
         }
         ValueType::Interval => {
-            let schema = one_of(Interval::ALL.map(|(name, _)| name));
+            let schema = one_of(Interval::ALL.map(Interval::name));
             head.with("schema", schema.with("default", Interval::default().to_string())).with("example", example)
         }
         ValueType::Pattern(pattern) => {

@@ -286,5 +286,5 @@ fn metrics() -> impl Iterator<Item = &'static str> {
 }
 
 fn intervals() -> Vec<&'static str> {
-    Interval::ALL.iter().map(|(name, _)| *name).collect()
+    Interval::ALL.map(Interval::name).to_vec()
 }
