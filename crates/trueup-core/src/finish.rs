@@ -8,7 +8,7 @@
 //! | `sort` | sorts the groups as the query asks |
 //! | `exact_values` | holds the exact values that a comparison computes with |
 //! | `comparison` | makes one table of two ranges: joins them (`join`), computes what changed (`effects`, `exact`) |
-//! | `finished` | sorts the rows of a comparison with benchmarks or targets, whose columns are finished |
+//! | `finished` | gives a finished answer the columns of benchmarks or targets, and sorts its rows |
 //! | `difference` | compares two answers row by row |
 //! | `table` | holds the result |
 //! | `arrow`, `parquet`, `polars` | convert it |
@@ -40,7 +40,7 @@ pub use difference::NotComparable;
 pub(crate) use effects::effects_of_parts;
 pub(crate) use exact::nearest_quotient;
 pub(crate) use exact_values::{ExactValue, exact_fraction};
-pub(crate) use finished::check_columns;
+pub(crate) use finished::ExtendedQuery;
 pub(crate) use measures::SumFormula;
 pub use parquet::ParquetProgress;
 pub use table::{Column, ExtraMemory, Ratios, ResultTable, Row, StringColumn, Value, Values};

@@ -1,14 +1,14 @@
 //! Compares the rows of an answer with the benchmarks of their segments.
 
-use super::data::{AccountKind, integer};
+use super::data::AccountKind;
 use super::{
     BenchmarkData, BenchmarkDimension, BenchmarkMetric, BenchmarkPeriod, BenchmarkQuery, BenchmarkSelection, Privacy,
     Series,
 };
 use crate::dataset::Dataset;
 use crate::error::{Error, QueryError};
-use crate::finish::{Column, ResultTable, StringColumn, Values, check_columns, nearest_quotient};
-use crate::query::{AccountFilter, Attribution, DateRange, EventsQuery, Filter, Interval, Operand, Predicate, SortKey};
+use crate::finish::{Column, ExtendedQuery, ResultTable, StringColumn, Values, exact_fraction, nearest_quotient};
+use crate::query::{AccountFilter, Attribution, DateRange, EventsQuery, Filter, Interval, Operand, Predicate};
 use crate::{Day, Execution, Interrupt, Shown};
 use num_bigint::BigInt;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -51,23 +51,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// ```
 #[derive(Clone, Debug)]
 pub struct BenchmarkComparison {
-    /// The fields of the answer, without duplicates.
-    fields: Vec<ComparedField>,
-    range: DateRange,
-    sort: Vec<SortKey>,
-    limit: Option<usize>,
-    /// The query with the amounts that metrics are ratios of, and without an order.
-    query: EventsQuery,
+    /// The query, each of whose metrics that has benchmarks is extended by them.
+    extended: ExtendedQuery<BenchmarkMetric>,
     selection: BenchmarkSelection,
     scope: BTreeSet<String>,
     is_by_account: bool,
-}
-
-/// A field of the answer, and the metric whose benchmarks it is compared with, if it has any.
-#[derive(Clone, Debug)]
-struct ComparedField {
-    name: String,
-    metric: Option<BenchmarkMetric>,
 }
 
 /// Why a query cannot be compared with benchmarks.
@@ -142,8 +130,7 @@ impl BenchmarkComparison {
     /// A fault that [`EventsQuery::check`] finds, a [`NotBenchmarked`], or a column to sort by that the answer does not
     /// have.
     pub fn new(query: &EventsQuery) -> Result<Self, QueryError> {
-        let unsorted = EventsQuery { sort: Vec::new(), limit: None, ..query.clone() };
-        unsorted.check()?;
+        EventsQuery { sort: Vec::new(), limit: None, ..query.clone() }.check()?;
         if query.compare.is_some() {
             return Err(NotBenchmarked::TwoRanges.into());
         }
@@ -157,55 +144,39 @@ impl BenchmarkComparison {
             return Err(NotBenchmarked::Attribution(query.attribution).into());
         }
         let AccountFilter::Only(scope) = &query.accounts else { return Err(NotBenchmarked::AllAccounts.into()) };
-        let mut fields: Vec<ComparedField> = Vec::new();
-        for name in &query.fields {
-            if !fields.iter().any(|field| field.name == *name) {
-                let defined = || BenchmarkMetric::of_formula(&query.definitions.metric(name)?.formula);
-                let metric = BenchmarkMetric::from_name(name).or_else(defined);
-                fields.push(ComparedField { name: name.clone(), metric });
-            }
-        }
-        let metrics: Vec<BenchmarkMetric> = fields.iter().filter_map(|field| field.metric).collect();
-        let names = || fields.iter().map(|field| &field.name);
+        let extended = ExtendedQuery::new(query, &SUFFIXES, |name| {
+            let defined = || BenchmarkMetric::of_formula(&query.definitions.metric(name)?.formula);
+            BenchmarkMetric::from_name(name).or_else(defined)
+        });
+        let metrics: Vec<BenchmarkMetric> = extended.extensions().copied().collect();
         if metrics.is_empty() {
-            let is_defined = names().any(|name| query.definitions.metric(name).is_some());
+            let is_defined = extended.names().any(|name| query.definitions.metric(name).is_some());
             return Err(NotBenchmarked::NoMetric { is_defined }.into());
         }
         let mut dimensions = Vec::new();
-        for name in names().filter(|name| !query.is_metric(name) && *name != ACCOUNT) {
+        for name in extended.names().filter(|name| !query.is_metric(name) && *name != ACCOUNT) {
             let dimension = BenchmarkDimension::from_name(name);
             dimensions.push(dimension.ok_or_else(|| NotBenchmarked::Dimension(name.clone()))?);
         }
-        let selection = BenchmarkSelection::new(metrics.clone(), dimensions);
+        let selection = BenchmarkSelection::new(metrics, dimensions);
         let selection = filters(query)?
             .into_iter()
             .fold(selection, |selection, (dimension, text)| selection.filter(dimension, text));
-        check_columns(names(), columns(&fields), &query.sort)?;
-        let amounts = metrics.iter().map(|metric| metric.ratio());
-        let amounts = amounts.flat_map(|ratio| ratio.numerator.iter().chain(ratio.denominator));
-        let with_amounts = names().cloned().chain(amounts.map(|amount| amount.name().to_owned())).collect();
-        Ok(Self {
-            range: query.range,
-            sort: query.sort.clone(),
-            limit: query.limit,
-            scope: scope.clone(),
-            is_by_account: names().any(|name| name == ACCOUNT),
-            query: EventsQuery { fields: with_amounts, ..unsorted },
-            selection,
-            fields,
-        })
+        extended.check_columns()?;
+        let is_by_account = extended.names().any(|name| name == ACCOUNT);
+        Ok(Self { extended, selection, scope: scope.clone(), is_by_account })
     }
 
     /// Returns the query that [`finish`](Self::finish) needs the answer of.
     #[must_use]
     pub const fn query(&self) -> &EventsQuery {
-        &self.query
+        self.extended.query()
     }
 
     /// Returns the number of columns of the finished answer.
     #[must_use]
     pub fn width(&self) -> usize {
-        columns(&self.fields).len()
+        self.extended.column_names().len()
     }
 
     /// Returns the period of the benchmarks.
@@ -213,7 +184,8 @@ impl BenchmarkComparison {
     /// # Errors
     /// The days are none of the periods that [`BenchmarkPeriod::read`] returns.
     pub fn period(&self, today: Day) -> Result<BenchmarkPeriod, QueryError> {
-        BenchmarkPeriod::of_range(self.range, today).ok_or_else(|| NotBenchmarked::Days(self.range).into())
+        let range = self.query().range;
+        BenchmarkPeriod::of_range(range, today).ok_or_else(|| NotBenchmarked::Days(range).into())
     }
 
     /// Returns `m` for the name of a column `m.benchmark` or `m.difference`; `None` for any other name.
@@ -229,8 +201,8 @@ impl BenchmarkComparison {
     /// # Errors
     /// Those of [`Dataset::run`] and of [`BenchmarkData::gather`].
     pub fn run(&self, dataset: &Dataset, execution: &Execution) -> Result<ResultTable, Error> {
-        let answer = dataset.run(&self.query, execution.clone())?;
-        let data = BenchmarkData::gather(dataset, self.range, execution)?;
+        let answer = dataset.run(self.query(), execution.clone())?;
+        let data = BenchmarkData::gather(dataset, self.query().range, execution)?;
         self.finish(answer, &data, &self.scope, Privacy::default(), &execution.interrupt)
     }
 
@@ -247,77 +219,47 @@ impl BenchmarkComparison {
         privacy: Privacy,
         interrupt: &Interrupt,
     ) -> Result<ResultTable, Error> {
-        if data.range() != self.range {
-            return Err(QueryError::from(NotBenchmarked::Days(self.range)).into());
+        let range = self.query().range;
+        if data.range() != range {
+            return Err(QueryError::from(NotBenchmarked::Days(range)).into());
         }
         let reach: BTreeSet<String> = reach | &self.scope;
         let benchmarks = Benchmarks { data, selection: &self.selection, reach: &reach, privacy };
-        let mut answer = answer;
-        let added = answer.len() * self.selection.metrics().len() * SUFFIXES.len() * size_of::<Option<f64>>();
-        // While rows are sorted, each column exists twice.
-        answer.memory.set(2 * (answer.bytes() + added))?;
-        let of_rows = if self.is_by_account {
-            benchmarks.by_account(&answer, interrupt)?
-        } else {
-            benchmarks.of_segments(&answer, &self.scope, interrupt)?
-        };
-        let columns = self.columns(&answer, of_rows, interrupt)?;
-        let totals = answer.totals.take().map(|totals| {
-            let of_all = BenchmarkSelection::new(self.selection.metrics().iter().copied(), []);
-            let filters = self.selection.filters().iter();
-            let of_all = filters.fold(of_all, |all, (dimension, text)| all.filter(*dimension, text));
-            let benchmarks = Benchmarks { selection: &of_all, ..benchmarks };
-            self.columns(&totals, benchmarks.of_segments(&totals, &self.scope, interrupt)?, interrupt)
-        });
-        answer.with_finished(columns, totals.transpose()?, (&self.sort, self.limit), interrupt)
+        let of_all = BenchmarkSelection::new(self.selection.metrics().iter().copied(), []);
+        let filters = self.selection.filters().iter();
+        let of_all = filters.fold(of_all, |all, (dimension, text)| all.filter(*dimension, text));
+        self.extended.finish(answer, interrupt, |table, is_totals| {
+            let found = if is_totals {
+                Benchmarks { selection: &of_all, ..benchmarks }.of_segments(table, &self.scope, interrupt)?
+            } else if self.is_by_account {
+                benchmarks.by_account(table, interrupt)?
+            } else {
+                benchmarks.of_segments(table, &self.scope, interrupt)?
+            };
+            self.columns(table, &found, interrupt)
+        })
     }
 
     /// Returns the columns of the comparison, given the benchmarks of each metric by row.
     fn columns(
         &self,
         answer: &ResultTable,
-        benchmarks: Vec<Vec<Option<f64>>>,
+        benchmarks: &[Vec<Option<f64>>],
         interrupt: &Interrupt,
     ) -> Result<Vec<Column>, Error> {
-        let mut columns = Vec::new();
-        for ComparedField { name, metric } in &self.fields {
+        self.extended.columns(answer, |_, values, metric| {
             interrupt.check()?;
-            columns.extend(answer.column(name).cloned());
-            let Some(metric) = metric else { continue };
-            let selected = self.selection.metrics().iter().zip(&benchmarks);
-            let Some((_, benchmarks)) = selected.into_iter().find(|(selected, _)| *selected == metric) else {
-                continue;
+            // The selection has each metric.
+            let at = self.selection.metrics().iter().position(|selected| selected == metric).unwrap_or_default();
+            let compared = |(row, benchmark): (usize, &Option<f64>)| {
+                exact_fraction(values, row).zip(*benchmark).map(|(value, benchmark)| compare(value, benchmark))
             };
-            let ratio = metric.ratio();
-            let sum = |parts: &[super::fields::AmountMetric], row| -> i128 {
-                let amounts = parts.iter().filter_map(|amount| answer.column(amount.name()));
-                amounts.map(|column| integer(&column.values, row)).sum()
-            };
-            let compared = |row: usize| {
-                let (numerator, denominator) = (sum(ratio.numerator, row), sum(ratio.denominator, row));
-                benchmarks[row]
-                    .filter(|_| denominator != 0)
-                    .map(|it| compare([numerator, denominator * ratio.unit()], it))
-            };
-            let compared: Vec<_> = (0..answer.len()).map(compared).collect();
+            let compared: Vec<_> = benchmarks[at].iter().enumerate().map(compared).collect();
             let difference = compared.iter().map(|it| it.map(|(difference, _)| difference)).collect();
             let relative = compared.iter().map(|it| it.and_then(|(_, ratio)| ratio)).collect();
-            for (suffix, numbers) in SUFFIXES.into_iter().zip([benchmarks.clone(), difference, relative]) {
-                columns.push(Column { name: format!("{name}{suffix}"), values: Values::Numbers(numbers) });
-            }
-        }
-        Ok(columns)
+            Ok([benchmarks[at].clone(), difference, relative])
+        })
     }
-}
-
-/// Returns the names of the columns of a comparison.
-fn columns(fields: &[ComparedField]) -> Vec<String> {
-    let of_field = |ComparedField { name, metric }: &ComparedField| {
-        let suffixes = metric.map_or(&[][..], |_| &SUFFIXES);
-        let further: Vec<String> = suffixes.iter().map(|suffix| format!("{name}{suffix}")).collect();
-        std::iter::once(name.clone()).chain(further)
-    };
-    fields.iter().flat_map(of_field).collect()
 }
 
 /// Returns the filters of a query on the dimensions of benchmarks. Conditions on metrics only choose rows.
@@ -431,10 +373,9 @@ fn texts<'a>(answer: &'a ResultTable, name: &str) -> Option<&'a StringColumn> {
     }
 }
 
-/// Returns a value, given its numerator and denominator, minus its benchmark, and that difference divided by the
-/// benchmark, each rounded once; no quotient if the benchmark is 0.
-fn compare([numerator, denominator]: [i128; 2], benchmark: f64) -> (f64, Option<f64>) {
-    let [n, d] = [numerator, denominator].map(BigInt::from);
+/// Returns a fraction minus its benchmark, and that difference divided by the benchmark, each rounded once; no quotient
+/// if the benchmark is 0.
+fn compare([n, d]: [BigInt; 2], benchmark: f64) -> (f64, Option<f64>) {
     let [above, below] = decimal(benchmark);
     let difference = n * &below - &d * &above;
     let ratio = (above != BigInt::ZERO).then(|| nearest_quotient(&difference, &(&d * &above)));

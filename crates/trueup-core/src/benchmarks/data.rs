@@ -220,7 +220,7 @@ impl<'a> ResultColumns<'a> {
 }
 
 /// Returns an amount as an integer: a count, or money in millionths.
-pub(super) fn integer(values: &Values, row: usize) -> i128 {
+fn integer(values: &Values, row: usize) -> i128 {
     match values {
         Values::Counts(counts) => i128::from(counts[row]),
         Values::Money(amounts) => amounts[row],

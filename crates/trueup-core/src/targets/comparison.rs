@@ -8,10 +8,10 @@ use super::selection::Selection;
 use crate::dataset::Dataset;
 use crate::dictionary::{self, Additivity, Formula};
 use crate::error::{Error, QueryError};
-use crate::finish::{Column, ResultTable, Values, check_columns, exact_fraction, nearest_quotient};
+use crate::finish::{Column, ExtendedQuery, ResultTable, exact_fraction, nearest_quotient};
 use crate::model::Targets;
 use crate::plan::MetricRef;
-use crate::query::{AccountFilter, DateRange, EventsQuery, SortKey};
+use crate::query::{AccountFilter, EventsQuery};
 use crate::{Execution, Interrupt};
 use num_bigint::BigInt;
 use std::collections::BTreeSet;
@@ -57,13 +57,8 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Debug)]
 pub struct TargetComparison {
-    /// The fields of the answer, without duplicates.
-    fields: Vec<TargetedField>,
-    range: DateRange,
-    sort: Vec<SortKey>,
-    limit: Option<usize>,
-    /// The query with exact ratios and without an order.
-    query: EventsQuery,
+    /// The query, each of whose metrics that has a target for some account is extended by it.
+    extended: ExtendedQuery<TargetedMetric>,
     selection: Selection,
     accounts: Vec<ScopeAccount>,
     targets: Arc<Targets>,
@@ -83,6 +78,7 @@ pub enum TargetColumn {
 
 impl TargetColumn {
     const ALL: [Self; 2] = [Self::Target, Self::Pace];
+    const SUFFIXES: [&'static str; 2] = [Self::Target.suffix(), Self::Pace.suffix()];
 
     const fn suffix(self) -> &'static str {
         match self {
@@ -105,13 +101,6 @@ impl TargetColumn {
     }
 }
 
-/// A field of the answer, and how it gets targets if it is a metric that has some.
-#[derive(Clone, Debug)]
-struct TargetedField {
-    name: String,
-    targeted: Option<TargetedMetric>,
-}
-
 impl TargetComparison {
     /// Returns the query with the targets of a dataset.
     ///
@@ -120,8 +109,7 @@ impl TargetComparison {
     /// have; or a file of the dataset cannot be read, to find out which accounts it has.
     pub fn new(query: &EventsQuery, dataset: &Dataset) -> Result<Self, Error> {
         let query = dataset.own_query(query);
-        let unsorted = EventsQuery { sort: Vec::new(), limit: None, ..query.clone().into_owned() };
-        unsorted.check()?;
+        EventsQuery { sort: Vec::new(), limit: None, ..query.clone().into_owned() }.check()?;
         if query.compare.is_some() {
             return Err(QueryError::from(NotTargeted::Compared).into());
         }
@@ -136,24 +124,16 @@ impl TargetComparison {
             .map(|(key, _)| key.metric.as_str())
             .filter(|name| query.is_metric(name))
             .collect();
-        let mut fields: Vec<TargetedField> = Vec::new();
-        for name in &query.fields {
-            if !fields.iter().any(|field| field.name == *name) {
-                let metric = MetricRef::find(name, &query.definitions).filter(|_| with_targets.contains(&**name));
-                let targeted = metric.map(|metric| TargetedMetric {
-                    rule: rule(&metric, additivity(name, &query)),
-                    is_of_money: metric.is_of_money(),
-                });
-                fields.push(TargetedField { name: name.clone(), targeted });
-            }
-        }
-        if fields.iter().all(|field| field.targeted.is_none()) {
+        let extended = ExtendedQuery::new(&query, &TargetColumn::SUFFIXES, |name| {
+            let metric = MetricRef::find(name, &query.definitions).filter(|_| with_targets.contains(name))?;
+            let rule = rule(&metric, additivity(name, &query));
+            Some(TargetedMetric { rule, is_of_money: metric.is_of_money() })
+        });
+        if extended.extensions().next().is_none() {
             let names = with_targets.into_iter().map(str::to_owned).collect();
             return Err(QueryError::from(NotTargeted::NoMetric(names)).into());
         }
-        let mut columns = query.day_columns();
-        columns.extend(column_names(&fields));
-        check_columns(fields.iter().map(|field| &field.name), columns, &query.sort)?;
+        extended.check_columns()?;
         let selection = Selection::new(&query);
         let keys: BTreeSet<String> = match &query.accounts {
             AccountFilter::Only(keys) => keys.clone(),
@@ -168,28 +148,19 @@ impl TargetComparison {
             currency: dataset.accounts().currency(&key),
             key,
         });
-        Ok(Self {
-            range: query.range,
-            sort: query.sort.clone(),
-            limit: query.limit,
-            accounts: accounts.collect(),
-            query: unsorted.exact_ratios(),
-            targets: targets.clone(),
-            selection,
-            fields,
-        })
+        Ok(Self { extended, accounts: accounts.collect(), targets: targets.clone(), selection })
     }
 
     /// Returns the query that [`finish`](Self::finish) needs the answer of.
     #[must_use]
     pub const fn query(&self) -> &EventsQuery {
-        &self.query
+        self.extended.query()
     }
 
     /// Returns the number of columns of the finished answer.
     #[must_use]
     pub fn width(&self) -> usize {
-        self.query.day_columns().len() + column_names(&self.fields).len()
+        self.extended.column_names().len()
     }
 
     /// Answers the query. The row limit of `execution` applies to the answer.
@@ -197,7 +168,7 @@ impl TargetComparison {
     /// # Errors
     /// Those of [`Dataset::run`].
     pub fn run(&self, dataset: &Dataset, execution: &Execution) -> Result<ResultTable, Error> {
-        self.finish(dataset.run(&self.query, execution.clone())?, &execution.interrupt)
+        self.finish(dataset.run(self.query(), execution.clone())?, &execution.interrupt)
     }
 
     /// Turns the answer of [`query`](Self::query) into that with targets.
@@ -205,20 +176,17 @@ impl TargetComparison {
     /// # Errors
     /// The interrupt fires, or there is no room for the columns.
     pub fn finish(&self, answer: ResultTable, interrupt: &Interrupt) -> Result<ResultTable, Error> {
-        let mut answer = answer;
-        let added = self.width() * answer.len() * size_of::<Option<f64>>();
-        // While rows are sorted, each column exists twice.
-        answer.memory.set(2 * (answer.bytes() + added))?;
         let mut notes = Vec::new();
-        let columns = self.columns(&answer, &self.selection, &mut notes, interrupt)?;
-        let totals = answer.totals.take().map(|totals| {
-            let mut of_totals = Vec::new();
-            let columns = self.columns(&totals, &self.selection.of_totals(), &mut of_totals, interrupt)?;
-            notes.extend(of_totals.into_iter().map(|note| format!("in the totals, {note}")));
-            Ok::<_, Error>(columns)
-        });
-        let totals = totals.transpose()?;
-        ResultTable { notes, ..answer }.with_finished(columns, totals, (&self.sort, self.limit), interrupt)
+        let of_totals = self.selection.of_totals();
+        let mut finished = self.extended.finish(answer, interrupt, |table, is_totals| {
+            let mut found = Vec::new();
+            let selection = if is_totals { &of_totals } else { &self.selection };
+            let columns = self.columns(table, selection, &mut found, interrupt)?;
+            notes.extend(found.into_iter().map(|note| if is_totals { format!("in the totals, {note}") } else { note }));
+            Ok(columns)
+        })?;
+        finished.notes = notes;
+        Ok(finished)
     }
 
     /// Returns the columns of the answer with those of targets, and adds why some are null to the notes.
@@ -229,19 +197,15 @@ impl TargetComparison {
         notes: &mut Vec<String>,
         interrupt: &Interrupt,
     ) -> Result<Vec<Column>, Error> {
-        let days = self.query.day_columns();
-        let mut columns: Vec<Column> = days.iter().filter_map(|name| answer.column(name).cloned()).collect();
+        let range = self.query().range;
         let mut rows = match selection.parts() {
-            Ok((groups, kept)) => Some(RowCells::new(answer, groups, kept, &self.accounts, self.range)),
+            Ok((groups, kept)) => Some(RowCells::new(answer, groups, kept, &self.accounts, range)),
             Err(divider) => {
                 notes.push(divider.to_string());
                 None
             }
         };
-        for TargetedField { name, targeted } in &self.fields {
-            let Some(column) = answer.column(name) else { continue };
-            columns.push(column.clone());
-            let Some(metric) = targeted else { continue };
+        self.extended.columns(answer, |name, values, metric| {
             let index = TargetIndex::new(&self.targets, name);
             let (mut targets, mut paces) = (vec![None; answer.len()], vec![None; answer.len()]);
             let mut without: Vec<NullTargets> = Vec::new();
@@ -253,14 +217,14 @@ impl TargetComparison {
                 match rows.target(row, &index, *metric) {
                     Ok([above, below]) => {
                         targets[row] = Some(nearest_quotient(&above, &below));
-                        let value = exact_fraction(&column.values, row).filter(|_| above != BigInt::ZERO);
+                        let value = exact_fraction(values, row).filter(|_| above != BigInt::ZERO);
                         paces[row] = value.map(|[n, d]| nearest_quotient(&(n * below), &(d * above)));
                     }
                     Err(reason) => {
                         match without.iter_mut().find(|it| discriminant(&it.first) == discriminant(&reason)) {
                             Some(known) => known.rows += 1,
                             None => without.push(NullTargets {
-                                metric: name.clone(),
+                                metric: name.to_owned(),
                                 rows: 1,
                                 of_rows: answer.len(),
                                 first: reason,
@@ -270,22 +234,9 @@ impl TargetComparison {
                 }
             }
             notes.extend(without.iter().map(ToString::to_string));
-            for (part, numbers) in TargetColumn::ALL.into_iter().zip([targets, paces]) {
-                columns.push(Column { name: format!("{name}{}", part.suffix()), values: Values::Numbers(numbers) });
-            }
-        }
-        Ok(columns)
+            Ok([targets, paces])
+        })
     }
-}
-
-/// Returns the names of the columns of some fields.
-fn column_names(fields: &[TargetedField]) -> Vec<String> {
-    let of_field = |TargetedField { name, targeted }: &TargetedField| {
-        let parts = targeted.map_or(&[][..], |_| &TargetColumn::ALL);
-        let further: Vec<String> = parts.iter().map(|part| format!("{name}{}", part.suffix())).collect();
-        std::iter::once(name.clone()).chain(further)
-    };
-    fields.iter().flat_map(of_field).collect()
 }
 
 fn additivity(name: &str, query: &EventsQuery) -> Additivity {

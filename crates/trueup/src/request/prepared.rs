@@ -282,8 +282,8 @@ impl QueryRequest {
 }
 
 impl PreparedQuery {
-    /// Returns the query of events and spend that is run. If its answer is compared with benchmarks, it has further
-    /// metrics and no order; with targets, no order.
+    /// Returns the query of events and spend that is run. If its answer is compared with benchmarks or has targets, it
+    /// has exact ratios and no order.
     #[must_use]
     pub const fn events(&self) -> &EventsQuery {
         match &self.kind {
