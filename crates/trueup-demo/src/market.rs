@@ -156,57 +156,13 @@ const fn city(name: &'static str, slug: &'static str, zip: &'static str, zone: &
     City { name, slug, zip, zone }
 }
 
-/// First halves of company names, each with the first half of the account's key.
-const COMPANIES: [(&str, &str); 48] = [
-    ("Summit", "summit"),
-    ("Evergreen", "evergreen"),
-    ("Blue Ridge", "blue-ridge"),
-    ("Ironwood", "ironwood"),
-    ("Lakeside", "lakeside"),
-    ("Keystone", "keystone"),
-    ("Cardinal", "cardinal"),
-    ("Patriot", "patriot"),
-    ("Cascade", "cascade"),
-    ("Harbor", "harbor"),
-    ("Golden Gate", "golden-gate"),
-    ("Redwood", "redwood"),
-    ("Pioneer", "pioneer"),
-    ("North Star", "north-star"),
-    ("Liberty", "liberty"),
-    ("O'Malley", "omalley"),
-    ("Hartman & Sons", "hartman"),
-    ("Sunrise", "sunrise"),
-    ("Granite", "granite"),
-    ("Magnolia", "magnolia"),
-    ("Prairie", "prairie"),
-    ("Delgado Brothers", "delgado"),
-    ("Silver Creek", "silver-creek"),
-    ("Titan", "titan"),
-    ("Beacon", "beacon"),
-    ("Whitfield", "whitfield"),
-    ("Copperline", "copperline"),
-    ("Stonebridge", "stonebridge"),
-    ("Allied", "allied"),
-    ("Heritage", "heritage"),
-    ("Maple Street", "maple-street"),
-    ("Falcon", "falcon"),
-    ("Guardian", "guardian"),
-    ("Kowalski", "kowalski"),
-    ("Bay State", "bay-state"),
-    ("Frontier", "frontier"),
-    ("Trident", "trident"),
-    ("Rivera", "rivera"),
-    ("Crestview", "crestview"),
-    ("Old Mill", "old-mill"),
-    ("Two Brothers", "two-brothers"),
-    ("Premier", "premier"),
-    ("Sterling", "sterling"),
-    ("Valley", "valley"),
-    ("Benchmark", "benchmark"),
-    ("Nguyen & Daughters", "nguyen"),
-    ("Hometown", "hometown"),
-    ("Lone Star", "lone-star"),
-];
+/// First halves of company names. The key of an account begins with what is before the bar, or with the whole name.
+const COMPANIES: &str = "\
+    Summit,Evergreen,Blue Ridge,Ironwood,Lakeside,Keystone,Cardinal,Patriot,Cascade,Harbor,Golden Gate,Redwood,\
+    Pioneer,North Star,Liberty,O'Malley,Hartman| & Sons,Sunrise,Granite,Magnolia,Prairie,Delgado| Brothers,\
+    Silver Creek,Titan,Beacon,Whitfield,Copperline,Stonebridge,Allied,Heritage,Maple Street,Falcon,Guardian,Kowalski,\
+    Bay State,Frontier,Trident,Rivera,Crestview,Old Mill,Two Brothers,Premier,Sterling,Valley,Benchmark,\
+    Nguyen| & Daughters,Hometown,Lone Star";
 
 /// Given names of people.
 const GIVEN: [&str; 24] = [
@@ -222,13 +178,13 @@ const FAMILY: [&str; 20] = [
 /// A generator of company names with unique keys.
 #[derive(Debug)]
 pub(super) struct CompanyNames {
-    companies: Vec<(&'static str, &'static str)>,
+    companies: Vec<&'static str>,
     taken: HashSet<String>,
 }
 
 impl CompanyNames {
     pub(super) fn new(dice: &mut Dice) -> Self {
-        let mut companies = COMPANIES.to_vec();
+        let mut companies: Vec<&str> = COMPANIES.split(',').collect();
         dice.shuffle(&mut companies);
         Self { companies, taken: HashSet::new() }
     }
@@ -236,10 +192,11 @@ impl CompanyNames {
     /// Draws the key and the name of an account. If the key is taken, appends the city; if that key is taken too,
     /// appends a number.
     pub(super) fn draw(&mut self, dice: &mut Dice, index: usize, industry: &Industry, city: &City) -> (String, String) {
-        let (company, slug) = self.companies[index % self.companies.len()];
+        let company = self.companies[index % self.companies.len()];
+        let slug = company.split('|').next().unwrap_or_default().replace('\'', "").replace(' ', "-").to_lowercase();
         let trade = dice.pick(&industry.trades);
         let mut key = format!("{slug}-{}", industry.slug);
-        let mut name = format!("{company} {trade}");
+        let mut name = format!("{} {trade}", company.replace('|', ""));
         if self.taken.contains(&key) {
             key = format!("{key}-{}", city.slug);
             name = format!("{name} of {}", city.name);

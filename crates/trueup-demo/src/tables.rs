@@ -229,38 +229,27 @@ pub(super) fn target_batch(
     accounts: &[Account],
     calendar: &DemoCalendar,
 ) -> Result<RecordBatch, ArrowError> {
-    let schema = Schema::new(vec![
-        Field::new("account", DataType::Utf8, false),
-        Field::new("month", DataType::Date32, false),
-        Field::new("metric", DataType::Utf8, false),
-        Field::new("value", MONEY, true),
-    ]);
-    let columns: Vec<ArrayRef> = vec![
-        Arc::new(StringArray::from_iter_values(rows.iter().map(|row| &accounts[row.account].key))),
-        Arc::new(Date32Array::from_iter_values(rows.iter().map(|row| calendar.months[row.month].first))),
-        Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.metric))),
-        money_column(rows.iter().map(|row| Some(row.hundredths))),
+    let months = rows.iter().map(|row| calendar.months[row.month].first);
+    let columns: [(&str, ArrayRef, bool); 4] = [
+        ("account", Arc::new(StringArray::from_iter_values(rows.iter().map(|row| &accounts[row.account].key))), false),
+        ("month", Arc::new(Date32Array::from_iter_values(months)), false),
+        ("metric", Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.metric))), false),
+        ("value", money_column(rows.iter().map(|row| Some(row.hundredths))), true),
     ];
-    RecordBatch::try_new(Arc::new(schema), columns)
+    RecordBatch::try_from_iter_with_nullable(columns)
 }
 
 /// Builds the account table, one row per account.
 pub(super) fn account_batch(accounts: &[Account]) -> Result<RecordBatch, ArrowError> {
-    let schema = Schema::new(vec![
-        Field::new("account", DataType::Utf8, false),
-        Field::new("accountName", DataType::Utf8, false),
-        Field::new("industry", DataType::Utf8, false),
-        Field::new("timeZone", DataType::Utf8, false),
-        Field::new("leadGrading", DataType::Boolean, false),
-    ]);
     let text =
         |read: fn(&Account) -> &str| -> ArrayRef { Arc::new(StringArray::from_iter_values(accounts.iter().map(read))) };
-    let columns: Vec<ArrayRef> = vec![
-        text(|account| &account.key),
-        text(|account| &account.name),
-        text(|account| account.industry.name),
-        text(|account| account.city.zone),
-        Arc::new(accounts.iter().map(|account| Some(account.lead_grading)).collect::<BooleanArray>()),
-    ];
-    RecordBatch::try_new(Arc::new(schema), columns)
+    let gradings: BooleanArray = accounts.iter().map(|account| Some(account.lead_grading)).collect();
+    let gradings: ArrayRef = Arc::new(gradings);
+    RecordBatch::try_from_iter_with_nullable([
+        ("account", text(|account| &account.key), false),
+        ("accountName", text(|account| &account.name), false),
+        ("industry", text(|account| account.industry.name), false),
+        ("timeZone", text(|account| account.city.zone), false),
+        ("leadGrading", gradings, false),
+    ])
 }
