@@ -38,9 +38,6 @@ pub(super) struct RatioOfAll {
     scale: [BigInt; 2],
 }
 
-/// A numerator and a denominator, which is not 0.
-type Fraction = (BigInt, BigInt);
-
 /// What both effects of a group are made of.
 struct GroupTerms {
     /// The rate effect is this number divided by the product of `2 D0 D1` and the divisor.
@@ -64,27 +61,20 @@ impl RatioOfAll {
 
     /// Returns the rate effect of a group.
     pub(super) fn rate_effect(&self, group: [ExactValue; 2]) -> f64 {
-        self.rounded(&self.rate(group))
+        let GroupTerms { rate, divisor } = self.terms(group);
+        self.rounded(&rate, &(&self.product * 2 * divisor))
     }
 
     /// Returns the mix effect of a group.
     pub(super) fn mix_effect(&self, group: [ExactValue; 2]) -> f64 {
-        self.rounded(&self.mix(group))
-    }
-
-    fn rate(&self, group: [ExactValue; 2]) -> Fraction {
-        let GroupTerms { rate, divisor } = self.terms(group);
-        (rate, &self.product * 2 * divisor)
-    }
-
-    fn mix(&self, group: [ExactValue; 2]) -> Fraction {
         let GroupTerms { rate, divisor } = self.terms(group);
         // The change of a / D, times D0 D1.
         let change = |a: [BigInt; 2]| &a[1] * &self.denominators[0] - &a[0] * &self.denominators[1];
         let [n, d] = [group.map(ExactValue::wide_numerator), group.map(ExactValue::wide_denominator)];
         // The change of n / D minus that of w times the mean of N / D, times 2 (D0 D1)^2.
         let without_rate = &self.product * 2 * change(n) - change(d) * &self.sum;
-        (without_rate * &divisor - &self.product * rate, &self.product * &self.product * 2 * divisor)
+        let mix = without_rate * &divisor - &self.product * rate;
+        self.rounded(&mix, &(&self.product * &self.product * 2 * divisor))
     }
 
     fn terms(&self, group: [ExactValue; 2]) -> GroupTerms {
@@ -100,40 +90,7 @@ impl RatioOfAll {
     }
 
     /// Returns a fraction in the unit of the metric, rounded once.
-    fn rounded(&self, (numerator, denominator): &Fraction) -> f64 {
+    fn rounded(&self, numerator: &BigInt, denominator: &BigInt) -> f64 {
         nearest_quotient(&(numerator * &self.scale[0]), &(denominator * &self.scale[1]))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn add((a, b): &Fraction, (c, d): &Fraction) -> Fraction {
-        (a * d + c * b, b * d)
-    }
-
-    proptest! {
-        /// Without rounding, the effects of all groups are exactly the change of the whole.
-        #[test]
-        fn effects_add_up_exactly(groups in proptest::collection::vec(any::<[(i64, i8); 2]>(), 1..6)) {
-            let value = |(numerator, denominator): (i64, i8)| ExactValue {
-                numerator: numerator.into(),
-                denominator: denominator.into(),
-            };
-            let groups: Vec<[ExactValue; 2]> = groups.into_iter().map(|group| group.map(value)).collect();
-            let all = [0, 1].map(|range| ExactValue {
-                numerator: groups.iter().map(|group| group[range].numerator).sum(),
-                denominator: groups.iter().map(|group| group[range].denominator).sum(),
-            });
-            let Some(ratio) = RatioOfAll::new(all, [1, 1]) else { return Ok(()) };
-            let zero = (BigInt::ZERO, BigInt::from(1));
-            let effects = groups.iter().flat_map(|group| [ratio.rate(*group), ratio.mix(*group)]);
-            let (numerator, denominator) = effects.fold(zero, |sum, effect| add(&sum, &effect));
-            let [n, d] = [all.map(ExactValue::wide_numerator), all.map(ExactValue::wide_denominator)];
-            let change = (&n[1] * &d[0] - &n[0] * &d[1], &d[0] * &d[1]);
-            prop_assert_eq!(numerator * change.1, change.0 * denominator);
-        }
     }
 }
