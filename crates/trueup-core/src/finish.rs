@@ -43,6 +43,7 @@ pub(crate) use exact_values::{ExactValue, exact_fraction};
 pub(crate) use finished::ExtendedQuery;
 pub(crate) use measures::SumFormula;
 pub use parquet::ParquetProgress;
+pub(crate) use table::StringColumnBuilder;
 pub use table::{Column, ExtraMemory, Ratios, ResultTable, Row, StringColumn, Value, Values};
 
 use crate::aggregate::{GroupSlot, PartialResult};

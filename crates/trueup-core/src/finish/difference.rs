@@ -1,7 +1,7 @@
 //! The difference of two answers to the same query, row by row: what was restated between two versions.
 
 use super::exact_values::change_of_ratio;
-use super::{Column, Ratios, ResultTable, StringColumn, Values};
+use super::{Column, Ratios, ResultTable, StringColumn, StringColumnBuilder, Values};
 use crate::{Day, Shown, StringList};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -166,8 +166,8 @@ fn integer(values: &Values, row: Option<usize>) -> i128 {
 
 /// Returns the columns of a difference that are made of one column of the answers, the earlier one first.
 fn changes(columns: [&Column; 2], rows: &[[Option<usize>; 2]]) -> Vec<Column> {
-    let name = |suffix: &str| format!("{}{suffix}", columns[1].name);
-    let named = |suffix: &str, values: Values| Column { name: name(suffix), values };
+    let named = |suffix: &str, values| Column { name: format!("{}{suffix}", columns[1].name), values };
+    let compared = |now, was, change| vec![named("", now), named(".previous", was), named(".change", change)];
     let [before, after] = columns.map(|column| &column.values);
     let integers = || rows.iter().map(|[one, other]| [integer(before, *one), integer(after, *other)]);
     match [before, after] {
@@ -183,42 +183,31 @@ fn changes(columns: [&Column; 2], rows: &[[Option<usize>; 2]]) -> Vec<Column> {
                 [_, Some(row)] => two.get(*row),
                 [row, None] => row.map_or("", |row| one.get(row)),
             };
-            // Rows are in the order of their keys, so that equal texts are mostly next to one another.
-            let (mut codes, mut dictionary) = (Vec::with_capacity(rows.len()), StringList::default());
-            let mut known: BTreeMap<&str, u32> = BTreeMap::new();
-            for row in rows {
-                let text = text(row);
-                let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
-                let code = *known.entry(text).or_insert_with(|| {
-                    dictionary.push(text);
-                    next
-                });
-                codes.push(code);
-            }
-            vec![named("", Values::Strings(StringColumn { codes: codes.into(), dictionary: dictionary.into() }))]
+            let mut texts = StringColumnBuilder::default();
+            rows.iter().for_each(|row| texts.push(text(row)));
+            vec![named("", texts.texts())]
         }
         [Values::Money(_), _] => {
             let at = |at: usize| Values::Money(integers().map(|pair| pair[at]).collect());
-            let change = Values::Money(integers().map(|[one, two]| two - one).collect());
-            vec![named("", at(1)), named(".previous", at(0)), named(".change", change)]
+            compared(at(1), at(0), Values::Money(integers().map(|[one, two]| two - one).collect()))
         }
         [Values::Ratios(one), Values::Ratios(two)] => {
             let at = |ratios: &Ratios, row: Option<usize>| row.and_then(|row| ratios.get(row));
             let change = rows.iter().map(|[first, second]| change(one, (*first)?, two, (*second)?));
-            vec![
-                named("", Values::Ratios(rows.iter().map(|rows| at(two, rows[1])).collect())),
-                named(".previous", Values::Ratios(rows.iter().map(|rows| at(one, rows[0])).collect())),
-                named(".change", Values::Numbers(change.collect())),
-            ]
+            compared(
+                Values::Ratios(rows.iter().map(|rows| at(two, rows[1])).collect()),
+                Values::Ratios(rows.iter().map(|rows| at(one, rows[0])).collect()),
+                Values::Numbers(change.collect()),
+            )
         }
         [Values::Numbers(one), Values::Numbers(two)] => {
             let at = |numbers: &[Option<f64>], row: Option<usize>| row.and_then(|row| numbers.get(row).copied()?);
             let change = rows.iter().map(|[first, second]| Some(at(two, *second)? - at(one, *first)? + 0.0));
-            vec![
-                named("", Values::Numbers(rows.iter().map(|rows| at(two, rows[1])).collect())),
-                named(".previous", Values::Numbers(rows.iter().map(|rows| at(one, rows[0])).collect())),
-                named(".change", Values::Numbers(change.collect())),
-            ]
+            compared(
+                Values::Numbers(rows.iter().map(|rows| at(two, rows[1])).collect()),
+                Values::Numbers(rows.iter().map(|rows| at(one, rows[0])).collect()),
+                Values::Numbers(change.collect()),
+            )
         }
         _ => {
             // Only clicks and impressions can be too large; then the result is the nearest number that fits.
@@ -228,7 +217,7 @@ fn changes(columns: [&Column; 2], rows: &[[Option<usize>; 2]]) -> Vec<Column> {
                 _ => Values::Counts(integers().map(|pair| u64::try_from(pair[at]).unwrap_or(0)).collect()),
             };
             let change = Values::Integers(integers().map(|[one, two]| whole(two - one)).collect());
-            vec![named("", at(1, after)), named(".previous", at(0, before)), named(".change", change)]
+            compared(at(1, after), at(0, before), change)
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::definitions::Definitions;
 use crate::memory::MemoryLease;
 use crate::query::{DateRange, ROW_TYPE};
 use crate::{Day, NoRoom, StringList, money};
+use hashbrown::HashMap;
 use std::sync::Arc;
 
 /// The answer to a query: finished rows, column by column, in the order of the query's fields.
@@ -191,6 +192,29 @@ impl StringColumn {
     #[must_use]
     pub fn get(&self, row: usize) -> &str {
         self.codes.get(row).and_then(|code| self.dictionary.get(*code as usize)).unwrap_or_default()
+    }
+}
+
+/// Makes a column of texts, in whose dictionary each text is once.
+#[derive(Default)]
+pub(crate) struct StringColumnBuilder {
+    codes: Vec<u32>,
+    dictionary: StringList,
+    known: HashMap<String, u32>,
+}
+
+impl StringColumnBuilder {
+    pub(crate) fn push(&mut self, text: &str) {
+        let next = u32::try_from(self.dictionary.len()).unwrap_or(u32::MAX);
+        let code = *self.known.entry_ref(text).or_insert(next);
+        if code == next {
+            self.dictionary.push(text);
+        }
+        self.codes.push(code);
+    }
+
+    pub(crate) fn texts(self) -> Values {
+        Values::Strings(StringColumn { codes: self.codes.into(), dictionary: Arc::new(self.dictionary) })
     }
 }
 

@@ -2,18 +2,18 @@
 
 use super::change::{ChangeClass, ComparedRange, signed};
 use super::lines::{AgentLines, EventLine, LineRowGroup, Lines, Listing, MeasureLines, SpendLine, compare_events};
+use crate::Day;
 use crate::aggregate::{CountedEvent, Spend, agent_rule, rule};
 use crate::dataset::StartedReads;
 use crate::dictionary::Measure;
 use crate::error::{Error, QueryError};
 use crate::execute::Execution;
-use crate::finish::{Column, ResultTable, StringColumn, Value, Values};
+use crate::finish::{Column, ResultTable, StringColumnBuilder, Value, Values};
 use crate::memory::MemoryLease;
 use crate::model::{ACCOUNT, DATE, EVENT_ID, OPPORTUNITY_ID, TYPE};
 use crate::plan::Plan;
 use crate::query::LineOrder;
 use crate::scan::{EventColumns, TableColumns};
-use crate::{Day, StringList};
 use hashbrown::HashMap;
 use rayon::prelude::*;
 use std::cmp::Ordering;
@@ -52,27 +52,19 @@ struct ColumnsWithIds {
 /// The columns of the table.
 #[derive(Default)]
 struct LineColumns {
-    measures: TextBuilder,
+    measures: StringColumnBuilder,
     /// The classes and ranges of the lines of a change.
-    classes: TextBuilder,
-    ranges: TextBuilder,
-    accounts: TextBuilder,
-    customers: TextBuilder,
-    events: TextBuilder,
+    classes: StringColumnBuilder,
+    ranges: StringColumnBuilder,
+    accounts: StringColumnBuilder,
+    customers: StringColumnBuilder,
+    events: StringColumnBuilder,
     days: Vec<Day>,
-    stages: TextBuilder,
+    stages: StringColumnBuilder,
     /// What is not money; negative where it lessens a change.
     counts: Vec<i64>,
     amounts: Vec<i128>,
-    rules: TextBuilder,
-}
-
-/// Texts of rows, each distinct text once.
-#[derive(Default)]
-struct TextBuilder {
-    codes: Vec<u32>,
-    dictionary: StringList,
-    known: HashMap<String, u32>,
+    rules: StringColumnBuilder,
 }
 
 /// The lines of a measure or, of a change, of one of its classes.
@@ -286,20 +278,5 @@ impl LineColumns {
         let columns =
             columns.into_iter().filter_map(|(name, values)| Some(Column { name: name.to_owned(), values: values? }));
         Ok(ResultTable::from_columns(columns.collect()))
-    }
-}
-
-impl TextBuilder {
-    fn push(&mut self, text: &str) {
-        let next = u32::try_from(self.dictionary.len()).unwrap_or(u32::MAX);
-        let code = *self.known.entry_ref(text).or_insert(next);
-        if code == next {
-            self.dictionary.push(text);
-        }
-        self.codes.push(code);
-    }
-
-    fn texts(self) -> Values {
-        Values::Strings(StringColumn { codes: self.codes.into(), dictionary: Arc::new(self.dictionary) })
     }
 }
