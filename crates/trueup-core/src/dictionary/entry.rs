@@ -7,58 +7,32 @@ use super::{
 
 const BOOLEANS: &[&str] = &["true", "false"];
 
-/// Returns a metric that is a count.
-pub(super) const fn count(
-    group: FieldGroup,
-    name: &'static str,
-    display_name: &'static str,
-    measures: &'static [Measure],
-) -> Field {
-    metric(group, name, display_name, Formula::Amount(measures), Unit::Count, ValueFormat::Number)
+/// Declares constructors of metrics, each with its sums, its formula, its unit and its format.
+macro_rules! metrics {
+    ($($(#[$doc:meta])* $constructor:ident($($sum:ident),+): $formula:expr, $unit:ident, $format:ident;)+) => {$(
+        $(#[$doc])*
+        pub(super) const fn $constructor(
+            group: FieldGroup,
+            name: &'static str,
+            display_name: &'static str,
+            $($sum: &'static [Measure],)+
+        ) -> Field {
+            metric(group, name, display_name, $formula, Unit::$unit, ValueFormat::$format)
+        }
+    )+};
 }
 
-/// Returns a metric that is an amount of money.
-pub(super) const fn money(
-    group: FieldGroup,
-    name: &'static str,
-    display_name: &'static str,
-    measures: &'static [Measure],
-) -> Field {
-    metric(group, name, display_name, Formula::Amount(measures), Unit::Currency, ValueFormat::Currency)
-}
-
-/// Returns a metric that is a share: every item of the numerator is also an item of the denominator.
-pub(super) const fn share(
-    group: FieldGroup,
-    name: &'static str,
-    display_name: &'static str,
-    numerator: &'static [Measure],
-    denominator: &'static [Measure],
-) -> Field {
-    metric(group, name, display_name, Formula::Ratio { numerator, denominator }, Unit::Ratio, ValueFormat::Percent)
-}
-
-/// Returns a metric that is a ratio of like amounts, shown as a plain number.
-pub(super) const fn multiple(
-    group: FieldGroup,
-    name: &'static str,
-    display_name: &'static str,
-    numerator: &'static [Measure],
-    denominator: &'static [Measure],
-) -> Field {
-    metric(group, name, display_name, Formula::Ratio { numerator, denominator }, Unit::Ratio, ValueFormat::Decimal)
-}
-
-/// Returns a metric that is money per item.
-pub(super) const fn money_per(
-    group: FieldGroup,
-    name: &'static str,
-    display_name: &'static str,
-    numerator: &'static [Measure],
-    denominator: &'static [Measure],
-) -> Field {
-    let formula = Formula::Ratio { numerator, denominator };
-    metric(group, name, display_name, formula, Unit::CurrencyPerCount, ValueFormat::Currency)
+metrics! {
+    /// Returns a metric that is a count.
+    count(measures): Formula::Amount(measures), Count, Number;
+    /// Returns a metric that is an amount of money.
+    money(measures): Formula::Amount(measures), Currency, Currency;
+    /// Returns a metric that is a share: every item of the numerator is also an item of the denominator.
+    share(numerator, denominator): Formula::Ratio { numerator, denominator }, Ratio, Percent;
+    /// Returns a metric that is a ratio of like amounts, shown as a plain number.
+    multiple(numerator, denominator): Formula::Ratio { numerator, denominator }, Ratio, Decimal;
+    /// Returns a metric that is money per item.
+    money_per(numerator, denominator): Formula::Ratio { numerator, denominator }, CurrencyPerCount, Currency;
 }
 
 /// Returns a metric that is a number of days per customer.
