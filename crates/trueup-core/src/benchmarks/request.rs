@@ -1,7 +1,7 @@
 //! A request for benchmarks: a month, metrics, dimensions and filters.
 
 use super::{BenchmarkDimension, BenchmarkMetric};
-use crate::query::DateRange;
+use crate::query::{DateRange, first_of_month};
 use crate::{Day, Shown, dictionary};
 use chrono::{Datelike, Months, NaiveDate};
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,7 +71,7 @@ impl BenchmarkSelection {
 /// The request text for the month before the current one, up to the same day of the month.
 const PREVIOUS_TO_DATE: &str = "previous-mtd";
 
-/// A calendar month, written `YYYY-MM`.
+/// A calendar month, written `YYYY-MM` and held by its first day.
 ///
 /// ```
 /// use trueup_core::benchmarks::Month;
@@ -81,12 +81,7 @@ const PREVIOUS_TO_DATE: &str = "previous-mtd";
 /// # Ok::<(), trueup_core::benchmarks::BenchmarkFault>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Month {
-    /// From 0 to 9999.
-    year: i32,
-    /// From 1 to 12.
-    month: u32,
-}
+pub struct Month(NaiveDate);
 
 /// The days of one calendar month that benchmarks cover: all of them, or the first ones up to some day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -101,23 +96,19 @@ impl Month {
     /// Returns the month of a day.
     #[must_use]
     pub fn of(day: Day) -> Self {
-        Self { year: day.date().year(), month: day.date().month() }
+        Self(day.date().with_day(1).unwrap_or_default())
     }
 
     /// Returns the days of the month that a [`Day`] can represent; `None` if there are none.
     #[must_use]
     pub fn days(self) -> Option<DateRange> {
-        let first = NaiveDate::from_ymd_opt(self.year, self.month, 1)?;
-        let last = first.checked_add_months(Months::new(1))?.pred_opt()?;
-        let start = Day::from_date(first).ok()?;
+        let last = self.0.checked_add_months(Months::new(1))?.pred_opt()?;
+        let start = Day::from_date(self.0).ok()?;
         Some(DateRange { start, end: Day::from_date(last).unwrap_or(Day::MAX) })
     }
 
     fn previous(self) -> Self {
-        match self.month {
-            1 => Self { year: self.year - 1, month: 12 },
-            month => Self { year: self.year, month: month - 1 },
-        }
+        Self(self.0.checked_sub_months(Months::new(1)).unwrap_or_default())
     }
 }
 
@@ -182,7 +173,7 @@ fn invalid(found: &str) -> BenchmarkFault {
 
 impl fmt::Display for Month {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:04}-{:02}", self.year, self.month)
+        write!(f, "{}", self.0.format("%Y-%m"))
     }
 }
 
@@ -190,14 +181,7 @@ impl FromStr for Month {
     type Err = BenchmarkFault;
 
     fn from_str(text: &str) -> Result<Self, BenchmarkFault> {
-        let digits = |part: &str, len| part.len() == len && part.bytes().all(|byte| byte.is_ascii_digit());
-        let (year, month) = text
-            .split_once('-')
-            .filter(|(year, month)| digits(year, 4) && digits(month, 2))
-            .ok_or_else(|| invalid(text))?;
-        let year = year.parse().map_err(|_| invalid(text))?;
-        let month = month.parse().ok().filter(|month| (1..=12).contains(month)).ok_or_else(|| invalid(text))?;
-        Ok(Self { year, month })
+        first_of_month(text).map(Self).ok_or_else(|| invalid(text))
     }
 }
 

@@ -5,7 +5,7 @@ use super::columns::{ACCOUNT, CHANNEL, Meaning, amount_field, check_columns, fin
 use super::fault::{CellFault, CellFaults, Reason, TableFault, too_many_rows};
 use super::plain_column::{PlainColumn, day_from_text, read_account_keys, read_ids};
 use crate::Day;
-use crate::query::NamedRange;
+use crate::query::first_of_month;
 use arrow_array::{Array, ArrayRef, Decimal128Array, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use std::collections::{BTreeMap, BTreeSet};
@@ -210,9 +210,8 @@ impl Targets {
 
 /// Returns the first day of a month that is given as `YYYY-MM`, or by its first day; `None` if it is neither.
 fn month_of(text: &str) -> Option<Day> {
-    if let Ok(month) = NamedRange::month(text) {
-        // The month does not depend on a day, and the last one ends after the last day.
-        return format!("{month}-01").parse().ok();
+    if let Some(first) = first_of_month(text) {
+        return Day::from_date(first).ok();
     }
     let day = day_from_text(text).ok()?;
     (day.month() + "-01" == day.to_string()).then_some(day)

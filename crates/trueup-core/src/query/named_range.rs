@@ -121,8 +121,7 @@ impl NamedRange {
     /// # Errors
     /// The text is not a month.
     pub fn month(text: &str) -> Result<Self, ParseRangeError> {
-        let month = text.split_once('-').and_then(|(year, month)| date(year, digits(month, 2)?));
-        Self::new(month.map(|first| Name::Calendar(Unit::Month, first)), Expected::Month, text)
+        Self::new(first_of_month(text).map(|first| Name::Calendar(Unit::Month, first)), Expected::Month, text)
     }
 
     /// Returns the calendar quarter of a text such as `2026-Q2`.
@@ -265,6 +264,11 @@ impl Unit {
         };
         next.and_then(|next| next.pred_opt()).unwrap_or(NaiveDate::MAX)
     }
+}
+
+/// Returns the first date of a month, from a text such as `2026-05`; `None` for another text.
+pub(crate) fn first_of_month(text: &str) -> Option<NaiveDate> {
+    text.split_once('-').and_then(|(year, month)| date(year, digits(month, 2)?))
 }
 
 /// Returns the first date of a month, from the text of its year.
