@@ -229,6 +229,21 @@ fn exactly_these_fields_belong_to_lead_grading() {
 }
 
 #[test]
+fn exactly_these_fields_have_benchmarks() {
+    assert_eq!(
+        named(|field| field.benchmark && matches!(field.kind, FieldKind::Metric(_))),
+        names(
+            "bookRate matchRate payingCustomerRate customerCancelRate avgTicket avgCostPerLead avgCostPerPayingCustomer \
+             avgCostPerBookedCustomer roasPotential roasClosed"
+        )
+    );
+    assert_eq!(
+        named(|field| field.benchmark && matches!(field.kind, FieldKind::Dimension(_))),
+        names("attributionCategory attributionChannel customerStatus normalizedBusinessUnit")
+    );
+}
+
+#[test]
 fn spend_has_exactly_these_dimensions() {
     let carried: BTreeMap<_, _> =
         dimensions().filter_map(|(field, d)| d.spend.map(|column| (field.name, column))).collect();
