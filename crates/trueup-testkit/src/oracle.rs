@@ -46,12 +46,12 @@ mod values;
 mod why;
 
 pub use answer::{answer, answer_with};
-pub use comparison::{Earlier, compared, compared_totals_with, compared_with};
+pub use comparison::{Earlier, compared, compared_totals};
 pub use currency::mixes_currencies;
 pub use definitions::{CaseTest, Definitions, Otherwise, OwnDimension, OwnMetric, OwnRule};
 pub use duration::duration_metrics;
 pub use fraction::nearest_quotient;
-pub use order::{sorted_answer, sorted_answer_with, totals, totals_with};
+pub use order::{sorted_answer, totals};
 pub use request::{Attribution, COMPUTED_FIELDS, GRADING_FIELDS, METRICS, OPEN_LEADS, Refusal, Request, Window};
 pub use tables::{AccountRow, Cell, EventRow, SpendRow, Tables, local_date};
 pub use values::text_of;

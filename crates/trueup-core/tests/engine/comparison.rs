@@ -10,7 +10,7 @@ use trueup_core::query::{CohortWindow, ComparedColumn, ComparisonRange, DateRang
 use trueup_core::{Day, Error, Execution, QueryError, ResultTable, Value};
 use trueup_testkit::cases::{comparison_case, defined_comparison_case};
 use trueup_testkit::exhaustive::cases;
-use trueup_testkit::oracle::{self, Request, Tables, compared_totals_with, compared_with};
+use trueup_testkit::oracle::{self, Request, Tables, compared, compared_totals};
 
 /// Events per row group: few, so that most cases have several row groups.
 const ROW_GROUP_ROWS: usize = 7;
@@ -69,7 +69,7 @@ fn agrees(
 ) -> Result<(), TestCaseError> {
     let asked = asked(dataset, request, *earlier, keys, limit);
     let found = asked.clone().and_then(|query| ask(dataset, &query, execution.clone()));
-    match (found, compared_with(tables, request, definitions, *earlier, keys, limit)) {
+    match (found, compared(tables, request, definitions, *earlier, keys, limit)) {
         (Ok(found), Ok(expected)) => prop_assert_eq!(json(&found), expected),
         (Err(found), Err(expected)) => {
             prop_assert!(same_refusal(&found, &expected), "{:?} but {:?}", found, expected);
@@ -82,7 +82,7 @@ fn agrees(
     let of_metrics = answer.totals().unwrap().columns().iter();
     let of_metric = |name: &str| ComparedColumn::split_with(name, dataset.definitions()).is_some();
     let of_metrics = of_metrics.filter(|column| of_metric(&column.name)).cloned().collect();
-    let expected = compared_totals_with(tables, request, definitions, *earlier).unwrap();
+    let expected = compared_totals(tables, request, definitions, *earlier).unwrap();
     prop_assert_eq!(json(&ResultTable::from_columns(of_metrics)), expected);
     let batch = answer.clone().with_totals_row().record_batch().unwrap();
     prop_assert_eq!(batch.num_rows(), answer.len() + 1);

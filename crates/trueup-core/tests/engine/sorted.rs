@@ -6,7 +6,7 @@ use trueup_core::query::{EventsQuery, SortKey};
 use trueup_core::{Execution, QueryError, ResultTable, Value, Values};
 use trueup_testkit::cases::case;
 use trueup_testkit::exhaustive::cases;
-use trueup_testkit::oracle::{Request, Tables, sorted_answer, totals};
+use trueup_testkit::oracle::{Definitions, Request, Tables, sorted_answer, totals};
 
 /// Generates for each key which column of the answer it names, and whether larger values come first.
 fn keys() -> impl Strategy<Value = Vec<(prop::sample::Index, bool)>> {
@@ -49,8 +49,8 @@ proptest! {
         if let Some(limit) = limit {
             query = query.limit(limit);
         }
-        let (found, expected) =
-            (ask(&dataset(&tables, 7), &query, Execution::default()), sorted_answer(&tables, &request, &keys, limit));
+        let found = ask(&dataset(&tables, 7), &query, Execution::default());
+        let expected = sorted_answer(&tables, &request, &Definitions::default(), &keys, limit);
         prop_assert_eq!(found.is_ok(), expected.is_ok());
         if let (Ok(found), Ok(expected)) = (found, expected) {
             prop_assert_eq!(json(&found), expected);
@@ -64,7 +64,7 @@ proptest! {
         let Some(query) = query_of(&request) else { return Ok(()) };
         let dataset = dataset(&tables, 7);
         let ask = |query: EventsQuery| ask(&dataset, &query, Execution::default());
-        let Ok(expected) = totals(&tables, &request) else { return Ok(()) };
+        let Ok(expected) = totals(&tables, &request, &Definitions::default()) else { return Ok(()) };
         let plain = ask(query.clone()).unwrap();
         prop_assert_eq!(plain.totals(), None);
         let column = columns(&request).into_iter().next_back().unwrap();

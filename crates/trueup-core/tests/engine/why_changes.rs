@@ -10,7 +10,7 @@ use trueup_core::query::{ComparedColumn, EventsQuery, LineOrder, WhyQuery};
 use trueup_core::{ChangeClass, Dataset, Value, Why};
 use trueup_testkit::cases::comparison_case;
 use trueup_testkit::exhaustive::cases;
-use trueup_testkit::oracle::{Earlier, ExplainedLine, Request, Tables, compared};
+use trueup_testkit::oracle::{Definitions, Earlier, ExplainedLine, Request, Tables, compared};
 
 /// The lines of a customer, an agent or a campaign in both ranges, the earlier one first.
 type Lines = [Vec<ExplainedLine>; 2];
@@ -32,7 +32,7 @@ fn any_case() -> impl Strategy<Value = (Tables, Request, Earlier)> {
 /// Returns the query of a case, and the rows of the oracle's answer; `None` if it is refused.
 fn answered((tables, request, earlier): &(Tables, Request, Earlier)) -> Option<(EventsQuery, Vec<JsonRow>)> {
     let query = requested(request).ok().filter(|_| has_days(request, *earlier))?;
-    let rows = compared(tables, request, *earlier, &[], None).ok()?;
+    let rows = compared(tables, request, &Definitions::default(), *earlier, &[], None).ok()?;
     Some((query.compare(engine_earlier(*earlier)), serde_json::from_str(&rows).unwrap()))
 }
 

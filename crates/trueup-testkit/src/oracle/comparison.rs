@@ -27,22 +27,8 @@ pub enum Earlier {
 /// sorted by columns and limited as in [`sorted_answer`](super::sorted_answer).
 ///
 /// # Errors
-/// As [`answer`](super::answer).
-pub fn compared(
-    tables: &Tables,
-    request: &Request,
-    earlier: Earlier,
-    keys: &[(String, bool)],
-    limit: Option<usize>,
-) -> Result<String, Refusal> {
-    compared_with(tables, request, Definitions::NONE, earlier, keys, limit)
-}
-
-/// Returns the comparison of a dataset with definitions.
-///
-/// # Errors
 /// As [`answer_with`](super::answer_with).
-pub fn compared_with(
+pub fn compared(
     tables: &Tables,
     request: &Request,
     definitions: &Definitions,
@@ -53,12 +39,12 @@ pub fn compared_with(
     Ok(sorted_json(compared_rows(tables, request, definitions, earlier, true)?, keys, limit))
 }
 
-/// Returns the totals of a comparison as a JSON array of one row, as [`totals_with`](super::totals_with) returns those
+/// Returns the totals of a comparison as a JSON array of one row, as [`totals`](super::totals) returns those
 /// of an answer.
 ///
 /// # Errors
 /// As [`answer_with`](super::answer_with), except that the names of dimensions are not checked.
-pub fn compared_totals_with(
+pub fn compared_totals(
     tables: &Tables,
     request: &Request,
     definitions: &Definitions,

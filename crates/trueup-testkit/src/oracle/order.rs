@@ -13,21 +13,8 @@ use super::values::ExactAmount;
 /// first.
 ///
 /// # Errors
-/// As [`answer`](super::answer).
-pub fn sorted_answer(
-    tables: &Tables,
-    request: &Request,
-    keys: &[(String, bool)],
-    limit: Option<usize>,
-) -> Result<String, Refusal> {
-    sorted_answer_with(tables, request, Definitions::NONE, keys, limit)
-}
-
-/// Returns the sorted and limited answer of a dataset with definitions.
-///
-/// # Errors
 /// As [`answer_with`](super::answer_with).
-pub fn sorted_answer_with(
+pub fn sorted_answer(
     tables: &Tables,
     request: &Request,
     definitions: &Definitions,
@@ -53,16 +40,8 @@ pub(super) fn sorted_json(mut rows: Vec<ResultRow>, keys: &[(String, bool)], lim
 /// without dimensions, over the whole range, and without the conditions on finished rows.
 ///
 /// # Errors
-/// As [`answer`](super::answer), except that the interval and the names of dimensions are not checked.
-pub fn totals(tables: &Tables, request: &Request) -> Result<String, Refusal> {
-    totals_with(tables, request, Definitions::NONE)
-}
-
-/// Returns the totals of an answer of a dataset with definitions.
-///
-/// # Errors
 /// As [`answer_with`](super::answer_with), except that the interval and the names of dimensions are not checked.
-pub fn totals_with(tables: &Tables, request: &Request, definitions: &Definitions) -> Result<String, Refusal> {
+pub fn totals(tables: &Tables, request: &Request, definitions: &Definitions) -> Result<String, Refusal> {
     let fields = request.fields.iter().filter(|field| definitions.is_metric(field)).cloned().collect();
     let whole = Request { fields, interval: "total".to_owned(), ..request.clone() };
     let rows: Vec<String> = result_rows(tables, &whole, definitions, false)?.into_iter().map(|row| row.json).collect();

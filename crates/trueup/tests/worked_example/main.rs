@@ -210,7 +210,7 @@ fn the_oracle_agrees_with_the_worked_example() {
                     "previous-period" => oracle::Earlier::PreviousPeriod,
                     other => panic!("{}: {other}", expected.name),
                 };
-                oracle::compared_with(&tables, &request, definitions, earlier, &[], None)
+                oracle::compared(&tables, &request, definitions, earlier, &[], None)
             }
         };
         assert_rows("oracle", &expected, &answer.unwrap_or_else(|why| panic!("{}: {why}", expected.name)));
