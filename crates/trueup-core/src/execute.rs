@@ -348,11 +348,8 @@ fn query_context<'a>(
     memo: &'a AggregationMemo,
     execution: &Execution,
 ) -> Result<QueryContext<'a>, Error> {
-    let context = QueryContext::new(plan, dataset.accounts(), &memo.increments);
-    Ok(match needed_last_event(dataset, plan, execution)? {
-        Some(day) => context.with_last_event(day),
-        None => context,
-    })
+    let last_event = needed_last_event(dataset, plan, execution)?;
+    Ok(QueryContext::new(plan, dataset.accounts(), &memo.increments, last_event))
 }
 
 /// Returns the last day of the events of the accounts of a plan, if it depends on that day and they have events.

@@ -23,18 +23,19 @@ pub(crate) struct QueryContext<'a> {
 }
 
 impl<'a> QueryContext<'a> {
-    /// Returns the context of a plan; `increments` must be those of the memo of this plan.
-    pub(crate) fn new(plan: &'a Plan, accounts: &'a Accounts, increments: &'a Arc<Increments>) -> Self {
-        Self { plan, accounts, shape: ResultShape::new(plan), increments, open_after_day: -1 }
-    }
-
-    /// Returns the context of a cohort, given the last day of the events of the accounts that are read: the window of a
-    /// lead is over if it ends on that day or before.
-    pub(crate) fn with_last_event(mut self, day: Day) -> Self {
-        if let Some(CohortWindow::Days(days)) = self.plan.cohort {
-            self.open_after_day = i64::from(day.number()) - i64::from(days);
-        }
-        self
+    /// Returns the context of a plan. `increments` must be those of the memo of this plan, and `last_event` the last
+    /// day of the events of the accounts that are read: the window of a lead is over if it ends on that day or before.
+    pub(crate) fn new(
+        plan: &'a Plan,
+        accounts: &'a Accounts,
+        increments: &'a Arc<Increments>,
+        last_event: Option<Day>,
+    ) -> Self {
+        let open_after_day = match (plan.cohort, last_event) {
+            (Some(CohortWindow::Days(days)), Some(last)) => i64::from(last.number()) - i64::from(days),
+            _ => -1,
+        };
+        Self { plan, accounts, shape: ResultShape::new(plan), increments, open_after_day }
     }
 
     /// Returns for each account of a row group whether the query selects it.

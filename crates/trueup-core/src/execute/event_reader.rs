@@ -150,7 +150,7 @@ impl<D: Deref<Target = Dataset>> EventReader<D> {
         if plan.cohort.is_some() {
             row_group.check_last_day(&columns)?;
         }
-        let context = QueryContext::new(plan, self.dataset.accounts(), &memos[0].increments);
+        let context = QueryContext::new(plan, self.dataset.accounts(), &memos[0].increments, None);
         let rows = EventRows::new(&context, &columns, interrupt)?;
         Ok(Some(RowGroupEvents { columns, rows, returned: 0 }))
     }

@@ -18,8 +18,7 @@ mod lines;
 mod table;
 
 use super::row_groups::{AnyRowGroup, RowGroupSet, SelectedRowGroups};
-use super::{Execution, execute_in_pool, in_pool, last_event_day};
-use crate::Day;
+use super::{Execution, execute_in_pool, in_pool, needed_last_event};
 use crate::aggregate::{AggregationMemo, QueryContext, is_sum};
 use crate::dataset::Dataset;
 use crate::dictionary::Measure;
@@ -213,15 +212,13 @@ impl Question<'_> {
         };
         let at = self.find(&answer).ok_or_else(|| self.no_such_row())?;
         let row_groups = self.row_groups(execution);
-        let last_event = if measures.contains(&Measure::OpenLeads) {
-            last_event_day(dataset, &plan.accounts, &execution.interrupt)?
-        } else {
-            None
-        };
+        let last_event = needed_last_event(dataset, plan, execution)?;
         let memos = plans.map(|plan| plan.map(AggregationMemo::new));
         let [of_previous, of_current] = &memos;
-        let of_previous = previous.zip(of_previous.as_ref()).map(|(plan, memo)| self.context(plan, memo, last_event));
-        let of_current = of_current.as_ref().map(|memo| self.context(plan, memo, last_event));
+        let [of_previous, of_current] = [(previous, of_previous), (Some(plan), of_current)].map(|(plan, memo)| {
+            let (plan, memo) = plan.zip(memo.as_ref())?;
+            Some(QueryContext::new(plan, dataset.accounts(), &memo.increments, last_event))
+        });
         let (subjects, ratios) = Subject::all(&metrics, &measures);
         let asked = Asked {
             contexts: [of_previous.as_ref(), of_current.as_ref()],
@@ -292,15 +289,6 @@ impl Question<'_> {
         let lines = details.table(lines, execution)?;
         let (range, previous) = (plan.range, previous.map(|plan| plan.range));
         Ok(Why { range, previous, row: row.values.clone(), metrics: explained, measures: sums, lines })
-    }
-
-    /// Returns what finds the rows of a plan.
-    fn context<'c>(&'c self, plan: &'c Plan, memo: &'c AggregationMemo, last_event: Option<Day>) -> QueryContext<'c> {
-        let context = QueryContext::new(plan, self.dataset.accounts(), &memo.increments);
-        match last_event {
-            Some(day) => context.with_last_event(day),
-            None => context,
-        }
     }
 
     /// Returns the row groups that the plan of either range reads.
