@@ -19,6 +19,15 @@ const CURRENCY: &str = "currency";
 /// The columns of a table of accounts.
 pub const ACCOUNT_COLUMNS: [&str; 6] = [ACCOUNT, ACCOUNT_NAME, INDUSTRY, TIME_ZONE, LEAD_GRADING, CURRENCY];
 
+/// The columns that describe an account, each with its meaning.
+const DESCRIBED: [(&str, Meaning); 5] = [
+    (ACCOUNT_NAME, Meaning::Dimension),
+    (INDUSTRY, Meaning::Dimension),
+    (TIME_ZONE, Meaning::Text),
+    (LEAD_GRADING, Meaning::Boolean),
+    (CURRENCY, Meaning::Text),
+];
+
 /// One account.
 ///
 /// For example, the account with the key `north-va` has the name `North Virginia`, the industry `plumbing`, the time
@@ -169,27 +178,15 @@ impl Accounts {
         let mut faults = CellFaults::default();
         let column = |at: usize| PlainColumn::new(schema.field(at).name(), batch.column(at));
         let keys = read_account_keys(&column(require(schema, &[ACCOUNT], Meaning::Id)?)?, &mut faults)?;
-        let mut texts = |name, meaning| -> Result<Option<StringArray>, TableFault> {
+        let texts = |(name, meaning)| -> Result<Option<StringArray>, TableFault> {
             let at = find(schema, name, meaning)?;
             Ok(at.map(|at| column(at)?.texts(&mut faults)).transpose()?)
         };
-        let account_names = texts(ACCOUNT_NAME, Meaning::Dimension)?;
-        let industries = texts(INDUSTRY, Meaning::Dimension)?;
-        let zones = texts(TIME_ZONE, Meaning::Text)?;
-        let gradings = texts(LEAD_GRADING, Meaning::Boolean)?;
-        let currencies = texts(CURRENCY, Meaning::Text)?;
+        let columns: Vec<_> = DESCRIBED.into_iter().map(texts).collect::<Result<_, _>>()?;
         let mut rows = Vec::new();
         for (row, key) in keys.iter().enumerate() {
             let Some(key) = key.filter(|_| !faults.has(row)) else { continue };
-            let cells = AccountCells {
-                key,
-                name: text(account_names.as_ref(), row),
-                industry: text(industries.as_ref(), row),
-                time_zone: text(zones.as_ref(), row),
-                lead_grading: text(gradings.as_ref(), row),
-                currency: text(currencies.as_ref(), row),
-            };
-            match self.account(&cells) {
+            match self.account(key, std::array::from_fn(|at| text(columns[at].as_ref(), row))) {
                 Ok(account) => {
                     rows.push(u32::try_from(row).map_err(|_| too_many_rows(batch.num_rows()))?);
                     self.insert(account);
@@ -200,27 +197,32 @@ impl Accounts {
         Ok(AccountRows { rows, faults: faults.into_faults() })
     }
 
-    /// Returns the account of a row, or the column, value and reason of its fault.
-    fn account<'a>(&self, cells: &AccountCells<'a>) -> Result<Account, (&'static str, &'a str, Reason)> {
-        if self.get(cells.key).is_some() {
-            return Err((ACCOUNT, cells.key, Reason::DuplicateAccount));
+    /// Returns the account of a row, or the column, value and reason of its fault. The values are in the order of
+    /// [`DESCRIBED`]; a missing one is empty.
+    fn account<'a>(
+        &self,
+        key: &'a str,
+        [name, industry, time_zone, lead_grading, currency]: [&'a str; DESCRIBED.len()],
+    ) -> Result<Account, (&'static str, &'a str, Reason)> {
+        if self.get(key).is_some() {
+            return Err((ACCOUNT, key, Reason::DuplicateAccount));
         }
-        let mut account = Account::new(cells.key);
-        if !cells.name.is_empty() {
-            cells.name.clone_into(&mut account.name);
+        let mut account = Account::new(key);
+        if !name.is_empty() {
+            name.clone_into(&mut account.name);
         }
-        account.industry = Some(cells.industry.to_owned()).filter(|industry| !industry.is_empty());
-        if !cells.time_zone.is_empty() {
-            account.time_zone = cells.time_zone.parse().map_err(|_| (TIME_ZONE, cells.time_zone, Reason::TimeZone))?;
+        account.industry = Some(industry.to_owned()).filter(|industry| !industry.is_empty());
+        if !time_zone.is_empty() {
+            account.time_zone = time_zone.parse().map_err(|_| (TIME_ZONE, time_zone, Reason::TimeZone))?;
         }
-        account.lead_grading = match cells.lead_grading {
+        account.lead_grading = match lead_grading {
             "true" => true,
             "false" | "" => false,
             other => return Err((LEAD_GRADING, other, Reason::Boolean)),
         };
-        if !cells.currency.is_empty() {
-            let fault = |ParseCurrencyError| (CURRENCY, cells.currency, Reason::Currency);
-            account.currency = Some(cells.currency.parse().map_err(fault)?);
+        if !currency.is_empty() {
+            let fault = |ParseCurrencyError| (CURRENCY, currency, Reason::Currency);
+            account.currency = Some(currency.parse().map_err(fault)?);
         }
         Ok(account)
     }
@@ -249,16 +251,6 @@ impl Accounts {
         ];
         RecordBatch::try_new(Arc::new(schema), columns)
     }
-}
-
-/// The values of one row of an account table. A missing value is empty.
-struct AccountCells<'a> {
-    key: &'a str,
-    name: &'a str,
-    industry: &'a str,
-    time_zone: &'a str,
-    lead_grading: &'a str,
-    currency: &'a str,
 }
 
 fn text(texts: Option<&StringArray>, row: usize) -> &str {
