@@ -39,7 +39,7 @@ pub(crate) use comparison::{RangeGroups, bytes_to_compare, compare};
 pub use difference::NotComparable;
 pub(crate) use effects::effects_of_parts;
 pub(crate) use exact::nearest_quotient;
-pub(crate) use exact_values::{ExactValue, exact_fraction};
+pub(crate) use exact_values::{ExactValue, change, exact_fraction, relative_change};
 pub(crate) use finished::ExtendedQuery;
 pub(crate) use measures::SumFormula;
 pub use parquet::ParquetProgress;

@@ -7,7 +7,9 @@ use super::{
 };
 use crate::dataset::Dataset;
 use crate::error::{Error, QueryError};
-use crate::finish::{Column, ExtendedQuery, ResultTable, StringColumn, Values, exact_fraction, nearest_quotient};
+use crate::finish::{
+    Column, ExtendedQuery, ResultTable, StringColumn, Values, change, exact_fraction, relative_change,
+};
 use crate::query::{AccountFilter, Attribution, DateRange, EventsQuery, Filter, Interval, Operand, Predicate};
 use crate::{Day, Execution, Interrupt, Shown};
 use num_bigint::BigInt;
@@ -251,12 +253,11 @@ impl BenchmarkComparison {
             interrupt.check()?;
             // The selection has each metric.
             let at = self.selection.metrics().iter().position(|selected| selected == metric).unwrap_or_default();
-            let compared = |(row, benchmark): (usize, &Option<f64>)| {
-                exact_fraction(values, row).zip(*benchmark).map(|(value, benchmark)| compare(value, benchmark))
-            };
+            let compared =
+                |(row, benchmark): (usize, &Option<f64>)| Some([decimal((*benchmark)?), exact_fraction(values, row)?]);
             let compared: Vec<_> = benchmarks[at].iter().enumerate().map(compared).collect();
-            let difference = compared.iter().map(|it| it.map(|(difference, _)| difference)).collect();
-            let relative = compared.iter().map(|it| it.and_then(|(_, ratio)| ratio)).collect();
+            let difference = compared.iter().map(|pair| Some(change(pair.as_ref()?, [1, 1]))).collect();
+            let relative = compared.iter().map(|pair| relative_change(pair.as_ref()?)).collect();
             Ok([benchmarks[at].clone(), difference, relative])
         })
     }
@@ -371,15 +372,6 @@ fn texts<'a>(answer: &'a ResultTable, name: &str) -> Option<&'a StringColumn> {
         Values::Strings(texts) => Some(texts),
         _ => None,
     }
-}
-
-/// Returns a fraction minus its benchmark, and that difference divided by the benchmark, each rounded once; no quotient
-/// if the benchmark is 0.
-fn compare([n, d]: [BigInt; 2], benchmark: f64) -> (f64, Option<f64>) {
-    let [above, below] = decimal(benchmark);
-    let difference = n * &below - &d * &above;
-    let ratio = (above != BigInt::ZERO).then(|| nearest_quotient(&difference, &(&d * &above)));
-    (nearest_quotient(&difference, &(d * below)), ratio)
 }
 
 /// Returns the decimal number that a benchmark is published as: the shortest one that is read as this double.

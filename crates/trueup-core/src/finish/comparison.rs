@@ -1,8 +1,7 @@
 //! Joins the groups of two ranges, and computes how each metric changed.
 
 use super::effects::RatioOfAll;
-use super::exact::nearest_quotient;
-use super::exact_values::{ExactValue, ExactValues, change_of_ratio, exact};
+use super::exact_values::{ExactValue, ExactValues, change, fractions, relative_change};
 use super::join::{GroupTexts, JoinedRow, join};
 use super::measures::{GroupMeasures, in_order, to_f64};
 use super::order::{INTERRUPT_CHECK_ITEMS, map_interruptible};
@@ -14,7 +13,6 @@ use crate::error::{Error, QueryError};
 use crate::plan::{Condition, MetricPredicate, MetricRef, Output, Plan, Ternary};
 use crate::query::ComparedColumn;
 use crate::{Interrupt, Interruption};
-use num_bigint::BigInt;
 use rayon::prelude::*;
 
 /// The number of rows whose values are computed between two checks of the interrupt. Quotients of long integers take a
@@ -221,7 +219,7 @@ impl JoinedRanges<'_> {
             ComparedColumn::Previous => self.plain(metric, compared, 0, rows),
             ComparedColumn::Change if compared.is_ratio() => {
                 let scale = compared.scale();
-                self.numbers(rows, |row| Some(change_of_ratio(compared.at(row), scale)))
+                self.numbers(rows, |row| Some(change(&fractions(compared.at(row)), scale)))
             }
             ComparedColumn::Change => {
                 let change = |row: JoinedRow| {
@@ -234,7 +232,7 @@ impl JoinedRanges<'_> {
                 let integer = |row| i64::try_from(change(row)).map_err(|_| overflow().into());
                 Ok(Values::Integers(self.collect(rows, integer)?))
             }
-            ComparedColumn::Ratio => self.numbers(rows, |row| ratio_of_change(compared.at(row))),
+            ComparedColumn::Ratio => self.numbers(rows, |row| relative_change(&fractions(compared.at(row)))),
             ComparedColumn::RateEffect | ComparedColumn::MixEffect => {
                 let sums = compared.0.map(ExactValues::pooled);
                 let adds_up = self.plan.has_effects(metric);
@@ -316,13 +314,6 @@ impl Compared<'_> {
     fn scale(self) -> [i64; 2] {
         self.0[1].scale()
     }
-}
-
-/// Returns the change divided by the previous value, rounded once; `None` if that is 0.
-fn ratio_of_change(values: [ExactValue; 2]) -> Option<f64> {
-    let ([n0, n1], [d0, d1]) = exact(values);
-    // (n1 / d1 - n0 / d0) / (n0 / d0)
-    (n0 != BigInt::ZERO).then(|| nearest_quotient(&(&n1 * &d0 - &n0 * &d1), &(n0 * d1)))
 }
 
 /// Returns for each value a number that is larger where the value is; `None` where there is no value.

@@ -1,6 +1,6 @@
 //! The difference of two answers to the same query, row by row: what was restated between two versions.
 
-use super::exact_values::change_of_ratio;
+use super::exact_values::{change, fractions};
 use super::{Column, Ratios, ResultTable, StringColumn, StringColumnBuilder, Values};
 use crate::{Day, Shown, StringList};
 use std::collections::{BTreeMap, BTreeSet};
@@ -193,7 +193,7 @@ fn changes(columns: [&Column; 2], rows: &[[Option<usize>; 2]]) -> Vec<Column> {
         }
         [Values::Ratios(one), Values::Ratios(two)] => {
             let at = |ratios: &Ratios, row: Option<usize>| row.and_then(|row| ratios.get(row));
-            let change = rows.iter().map(|[first, second]| change(one, (*first)?, two, (*second)?));
+            let change = rows.iter().map(|[first, second]| ratio_change(one, (*first)?, two, (*second)?));
             compared(
                 Values::Ratios(rows.iter().map(|rows| at(two, rows[1])).collect()),
                 Values::Ratios(rows.iter().map(|rows| at(one, rows[0])).collect()),
@@ -223,9 +223,9 @@ fn changes(columns: [&Column; 2], rows: &[[Option<usize>; 2]]) -> Vec<Column> {
 }
 
 /// Returns a ratio of the later answer minus one of the earlier answer, rounded once; `None` if one is over nothing.
-fn change(before: &Ratios, row_before: usize, after: &Ratios, row_after: usize) -> Option<f64> {
+fn ratio_change(before: &Ratios, row_before: usize, after: &Ratios, row_after: usize) -> Option<f64> {
     let (exact_before, exact_after) = (before.exact()?, after.exact()?);
     let values = [exact_before.at(Some(row_before)), exact_after.at(Some(row_after))];
     let has_value = values.iter().all(|value| value.denominator != 0);
-    has_value.then(|| change_of_ratio(values, exact_after.scale()))
+    has_value.then(|| change(&fractions(values), exact_after.scale()))
 }

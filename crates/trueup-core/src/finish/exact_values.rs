@@ -95,16 +95,22 @@ pub(crate) fn exact_fraction(values: &Values, row: usize) -> Option<[BigInt; 2]>
     }
 }
 
-/// Returns the later one of two ratios minus the earlier one, rounded once. A ratio over nothing is 0.
-pub(super) fn change_of_ratio(values: [ExactValue; 2], [multiplier, divisor]: [i64; 2]) -> f64 {
-    let ([n0, n1], [d0, d1]) = exact(values);
-    nearest_quotient(&((&n1 * &d0 - &n0 * &d1) * multiplier), &(d0 * d1 * divisor))
+/// Returns the later one of two fractions minus the earlier one, in another unit: multiplied and divided by two
+/// numbers. The result is rounded once.
+pub(crate) fn change([[n0, d0], [n1, d1]]: &[[BigInt; 2]; 2], [multiplier, divisor]: [i64; 2]) -> f64 {
+    nearest_quotient(&((n1 * d0 - n0 * d1) * multiplier), &(d0 * d1 * divisor))
 }
 
-/// Returns numerators and denominators, with 0 / 1 for a ratio over nothing.
-pub(super) fn exact(values: [ExactValue; 2]) -> ([BigInt; 2], [BigInt; 2]) {
-    let is_nothing = |value: &ExactValue| value.denominator == 0;
-    let zero = ExactValue { numerator: 0, denominator: 1 };
-    let values = values.map(|value| if is_nothing(&value) { zero } else { value });
-    (values.map(ExactValue::wide_numerator), values.map(ExactValue::wide_denominator))
+/// Returns the later one of two fractions minus the earlier one, divided by the earlier one and rounded once; `None` if
+/// that is 0.
+pub(crate) fn relative_change([[n0, d0], [n1, d1]]: &[[BigInt; 2]; 2]) -> Option<f64> {
+    (*n0 != BigInt::ZERO).then(|| nearest_quotient(&(n1 * d0 - n0 * d1), &(n0 * d1)))
+}
+
+/// Returns values as fractions. A ratio over nothing is 0.
+pub(super) fn fractions(values: [ExactValue; 2]) -> [[BigInt; 2]; 2] {
+    values.map(|value| match value.denominator {
+        0 => [BigInt::ZERO, BigInt::from(1)],
+        _ => [value.wide_numerator(), value.wide_denominator()],
+    })
 }
