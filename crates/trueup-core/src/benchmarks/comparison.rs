@@ -7,9 +7,7 @@ use super::{
 };
 use crate::dataset::Dataset;
 use crate::error::{Error, QueryError};
-use crate::finish::{
-    Column, ExtendedQuery, ResultTable, StringColumn, Values, change, exact_fraction, relative_change,
-};
+use crate::finish::{Column, ExtendedQuery, ResultTable, StringColumn, change, exact_fraction, relative_change};
 use crate::query::{AccountFilter, Attribution, DateRange, EventsQuery, Filter, Interval, Operand, Predicate};
 use crate::{Day, Execution, Interrupt, Shown};
 use num_bigint::BigInt;
@@ -332,7 +330,7 @@ impl<'a> Benchmarks<'a> {
     /// industry and currency are the same.
     fn by_account(self, answer: &ResultTable, interrupt: &Interrupt) -> Result<Vec<Vec<Option<f64>>>, Error> {
         let mut by_kind: HashMap<Option<&'a AccountKind>, Segments> = HashMap::new();
-        let accounts = texts(answer, ACCOUNT);
+        let accounts = answer.texts(ACCOUNT);
         self.of_rows(answer, interrupt, |row, segment| {
             let account = accounts.map_or("", |accounts| accounts.get(row));
             let segments = || self.segments(&BTreeSet::from([account.to_owned()]));
@@ -349,7 +347,7 @@ impl<'a> Benchmarks<'a> {
     ) -> Result<Vec<Vec<Option<f64>>>, Error> {
         const CHECK_ROWS: usize = 1 << 10;
         let dimensions = self.selection.dimensions().iter();
-        let dimensions: Vec<_> = dimensions.map(|dimension| texts(answer, dimension.name())).collect();
+        let dimensions: Vec<_> = dimensions.map(|dimension| answer.texts(dimension.name())).collect();
         let mut of_metrics = vec![Vec::with_capacity(answer.len()); self.selection.metrics().len()];
         for row in 0..answer.len() {
             if row.is_multiple_of(CHECK_ROWS) {
@@ -364,13 +362,6 @@ impl<'a> Benchmarks<'a> {
             }
         }
         Ok(of_metrics)
-    }
-}
-
-fn texts<'a>(answer: &'a ResultTable, name: &str) -> Option<&'a StringColumn> {
-    match &answer.column(name)?.values {
-        Values::Strings(texts) => Some(texts),
-        _ => None,
     }
 }
 

@@ -119,7 +119,7 @@ impl BenchmarkData {
         let events = (0..event_codes[0].len()).map(|row| {
             let mut of_account = [0; AmountMetric::ALL.len()];
             for (amount, values) in amounts(false).zip(&events.amounts) {
-                of_account[amount as usize] = integer(values, row);
+                of_account[amount as usize] = values.integer(Some(row));
             }
             // Each combination is in the list, and a month has fewer than 2^32.
             let combination = combinations.binary_search(&segment(row)).unwrap_or_default();
@@ -129,7 +129,7 @@ impl BenchmarkData {
         let spend = (0..spend_codes[0].len()).map(|row| SpendAmounts {
             account: spend_codes[0][row],
             segment: std::array::from_fn(|index| spend_codes[index + 1][row]),
-            spend: integer(spend.amounts[0], row),
+            spend: spend.amounts[0].integer(Some(row)),
         });
         let events: Vec<EventAmounts> = events.collect();
         // The first field orders the rows of a query.
@@ -216,16 +216,6 @@ impl<'a> ResultColumns<'a> {
             }
         }
         Self { keys, amounts }
-    }
-}
-
-/// Returns an amount as an integer: a count, or money in millionths.
-fn integer(values: &Values, row: usize) -> i128 {
-    match values {
-        Values::Counts(counts) => i128::from(counts[row]),
-        Values::Money(amounts) => amounts[row],
-        // No amount has values of these types.
-        Values::Days(_) | Values::Strings(_) | Values::Ratios(_) | Values::Integers(_) | Values::Numbers(_) => 0,
     }
 }
 

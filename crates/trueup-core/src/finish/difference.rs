@@ -148,19 +148,21 @@ impl Column {
             (Values::Ratios(one), Values::Ratios(two)) => one.get(row) != two.get(other_row),
             (Values::Numbers(one), Values::Numbers(two)) => one.get(row) != two.get(other_row),
             (Values::Days(_) | Values::Strings(_), _) => false,
-            (one, two) => integer(one, Some(row)) != integer(two, Some(other_row)),
+            (one, two) => one.integer(Some(row)) != two.integer(Some(other_row)),
         }
     }
 }
 
-/// Returns a count or an amount; 0 if there is no row.
-fn integer(values: &Values, row: Option<usize>) -> i128 {
-    let Some(row) = row else { return 0 };
-    match values {
-        Values::Counts(counts) => counts.get(row).copied().map_or(0, i128::from),
-        Values::Integers(integers) => integers.get(row).copied().map_or(0, i128::from),
-        Values::Money(amounts) => amounts.get(row).copied().unwrap_or_default(),
-        _ => 0,
+impl Values {
+    /// Returns a count, or an amount of money in millionths; 0 if there is no row.
+    pub(crate) fn integer(&self, row: Option<usize>) -> i128 {
+        let Some(row) = row else { return 0 };
+        match self {
+            Self::Counts(counts) => counts.get(row).copied().map_or(0, i128::from),
+            Self::Integers(integers) => integers.get(row).copied().map_or(0, i128::from),
+            Self::Money(amounts) => amounts.get(row).copied().unwrap_or_default(),
+            _ => 0,
+        }
     }
 }
 
@@ -169,7 +171,7 @@ fn changes(columns: [&Column; 2], rows: &[[Option<usize>; 2]]) -> Vec<Column> {
     let named = |suffix: &str, values| Column { name: format!("{}{suffix}", columns[1].name), values };
     let compared = |now, was, change| vec![named("", now), named(".previous", was), named(".change", change)];
     let [before, after] = columns.map(|column| &column.values);
-    let integers = || rows.iter().map(|[one, other]| [integer(before, *one), integer(after, *other)]);
+    let integers = || rows.iter().map(|[one, other]| [before.integer(*one), after.integer(*other)]);
     match [before, after] {
         [Values::Days(one), Values::Days(two)] => {
             let day = |rows: &[Option<usize>; 2]| match rows {

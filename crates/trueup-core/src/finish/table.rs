@@ -436,6 +436,14 @@ impl ResultTable {
         self.columns.iter().find(|column| column.name == name)
     }
 
+    /// Returns the texts of a column; `None` if it has none, or there is no such column.
+    pub(crate) fn texts(&self, name: &str) -> Option<&StringColumn> {
+        match &self.column(name)?.values {
+            Values::Strings(texts) => Some(texts),
+            _ => None,
+        }
+    }
+
     /// Returns the number of rows.
     #[must_use]
     pub fn len(&self) -> usize {

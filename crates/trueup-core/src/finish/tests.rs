@@ -30,22 +30,15 @@ fn query(fields: &[&str]) -> EventsQuery {
     EventsQuery::new(fields.iter().copied(), start, end).interval(Interval::Day).allow_unknown(true)
 }
 
-fn texts<'t>(table: &'t ResultTable, name: &str) -> &'t StringColumn {
-    match &table.column(name).unwrap().values {
-        Values::Strings(texts) => texts,
-        other => panic!("{name}: {other:?}"),
-    }
-}
-
 #[test]
 fn fields_that_no_table_has_share_one_column() {
     let fields = ["unknown", "leads", "account", "alsoUnknown", "zip"];
     let table = dataset().query(&query(&fields)).unwrap();
     assert_eq!(table.unknown_fields(), ["unknown", "alsoUnknown"]);
-    let first = texts(&table, "unknown");
+    let first = table.texts("unknown").unwrap();
     assert_eq!((first.codes(), first.dictionary()), (&[0; 3][..], &[""].iter().collect()));
     for name in ["alsoUnknown", "zip"] {
-        let other = texts(&table, name);
+        let other = table.texts(name).unwrap();
         assert!(Arc::ptr_eq(&first.codes, &other.codes) && Arc::ptr_eq(&first.dictionary, &other.dictionary), "{name}");
     }
     let names: Vec<&str> = table.columns().iter().map(|column| column.name.as_str()).collect();
@@ -62,7 +55,7 @@ fn an_unknown_field_is_a_dimension() {
     // An unknown field looks like one that some table has, so that nobody can find out which fields other tables have.
     let dictionary = |fields: [&str; 2]| {
         let table = dataset().query(&EventsQuery::new(fields, day, day).allow_unknown(true)).unwrap();
-        texts(&table, fields[0]).dictionary().clone()
+        table.texts(fields[0]).unwrap().dictionary().clone()
     };
     for metric in ["eventCount", "spend"] {
         assert_eq!(dictionary(["unknown", metric]), dictionary(["opportunityId", metric]), "{metric}");

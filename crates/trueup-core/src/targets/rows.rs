@@ -51,16 +51,12 @@ impl<'a> RowCells<'a> {
         scope: &'a [ScopeAccount],
         range: DateRange,
     ) -> Self {
-        let texts = |name: &str| match &answer.column(name)?.values {
-            Values::Strings(texts) => Some(texts),
-            _ => None,
-        };
         let days = |name: &str| match &answer.column(name)?.values {
             Values::Days(days) => Some(days.as_slice()),
             _ => None,
         };
         Self {
-            groups: groups.iter().filter_map(|(name, selector)| Some((*selector, texts(name)?))).collect(),
+            groups: groups.iter().filter_map(|(name, selector)| Some((*selector, answer.texts(name)?))).collect(),
             kept,
             days: days("start").zip(days("end")).map(|(start, end)| [start, end]),
             range,
