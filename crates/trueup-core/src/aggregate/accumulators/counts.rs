@@ -365,20 +365,14 @@ mod tests {
 
     #[test]
     fn a_count_may_exceed_its_counter() {
-        let slot = GroupSlot::last_of(1);
-        let mut first = state();
-        first.expect_rows(u32::MAX as usize);
-        first.counters[0][1][1] = u32::MAX;
-        first.expect_rows(1);
-        first.count(&increments(), ONE_SLOT, std::iter::once((slot, 0)));
-        assert_eq!((first.count_at(slot, 0), first.count_at(slot, 1)), (0, 1 << 32));
-        let mut second = state();
-        second.expect_rows(u32::MAX as usize);
-        second.counters[0][1][1] = u32::MAX;
-        second.expect_rows(1);
-        second.count(&increments(), ONE_SLOT, std::iter::once((slot, 0)));
-        let mut sum = state();
-        for other in [first, second] {
+        let (slot, mut sum) = (GroupSlot::last_of(1), state());
+        for _ in 0..2 {
+            let mut other = state();
+            other.expect_rows(u32::MAX as usize);
+            other.counters[0][1][1] = u32::MAX;
+            other.expect_rows(1);
+            other.count(&increments(), ONE_SLOT, std::iter::once((slot, 0)));
+            assert_eq!((other.count_at(slot, 0), other.count_at(slot, 1)), (0, 1 << 32));
             assert_eq!(sum.merge(other, &[slot], &Interrupt::default()), Ok(()));
         }
         assert_eq!((sum.count_at(slot, 0), sum.count_at(slot, 1)), (0, 2 << 32));

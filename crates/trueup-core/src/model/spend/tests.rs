@@ -67,8 +67,6 @@ fn account_and_date_are_required() {
     let refused = |batch: &RecordBatch| SpendNormalizer::new(&batch.schema()).unwrap_err().to_string();
     assert_eq!(refused(&table(vec![(DATE, texts(&[]))])), "expected a column `account`, but found `date`");
     assert_eq!(refused(&table(vec![(ACCOUNT, texts(&[]))])), "expected a column `date`, but found `account`");
-    let spelled = table(vec![(" account", texts(&[])), (DATE, texts(&[]))]);
-    assert_eq!(refused(&spelled), "expected the column `account` in this very spelling, but found ` account`");
     let boolean: ArrayRef = Arc::new(arrow_array::BooleanArray::from(vec![true]));
     assert_eq!(refused(&row("clicks", boolean)), "expected whole numbers in column `clicks`, but found Boolean");
 }
@@ -96,8 +94,6 @@ fn known_names_in_another_spelling_are_refused() {
         let fault = SpendNormalizer::new(row(&given, texts(&["1"])).schema_ref()).unwrap_err();
         assert_eq!(fault, SchemaFault::OtherSpelling { column: given, meant });
     }
-    let fault = SpendNormalizer::new(row("adspend", texts(&["1"])).schema_ref()).unwrap_err();
-    assert_eq!(fault.to_string(), "expected the column `adSpend` in this very spelling, but found `adspend`");
 }
 
 #[test]
