@@ -145,6 +145,11 @@ pub(crate) fn calendar_date(text: &str) -> Option<NaiveDate> {
     has_form.then(|| NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()).flatten()
 }
 
+/// Returns the first date of a month, from a text such as `2026-05`; `None` for another text.
+pub(crate) fn first_of_month(text: &str) -> Option<NaiveDate> {
+    calendar_date(&format!("{text}-01"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -49,5 +49,4 @@ pub use crate::filter::{
 
 pub(crate) use aggregated_query::AggregatedQuery;
 pub(crate) use events::ROW_TYPE;
-pub(crate) use named_range::first_of_month;
 pub(crate) use why::AnswerRow;

@@ -1,7 +1,8 @@
 //! A request for benchmarks: a month, metrics, dimensions and filters.
 
 use super::{BenchmarkDimension, BenchmarkMetric};
-use crate::query::{DateRange, first_of_month};
+use crate::day::first_of_month;
+use crate::query::DateRange;
 use crate::{Day, Shown, dictionary};
 use chrono::{Datelike, Months, NaiveDate};
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,7 +5,7 @@ use super::columns::{ACCOUNT, CHANNEL, Meaning, amount_field, check_columns, fin
 use super::fault::{CellFault, CellFaults, Reason, TableFault, too_many_rows};
 use super::plain_column::{PlainColumn, day_from_text, read_account_keys, read_ids};
 use crate::Day;
-use crate::query::first_of_month;
+use crate::day::first_of_month;
 use arrow_array::{Array, ArrayRef, Decimal128Array, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,6 +2,7 @@
 //! that takes such a name resolves it here, from the day that is today.
 
 use super::{AccountFilter, DateRange};
+use crate::day::first_of_month;
 use crate::model::{Accounts, UtcMicros, Zone};
 use crate::text::text_form;
 use crate::{Day, Shown};
@@ -129,8 +130,10 @@ impl NamedRange {
     /// # Errors
     /// The text is not a quarter.
     pub fn quarter(text: &str) -> Result<Self, ParseRangeError> {
-        let number = |quarter: &str| digits(quarter, 1).filter(|quarter| (1..=4).contains(quarter));
-        let quarter = text.split_once("-Q").and_then(|(year, quarter)| date(year, 3 * number(quarter)? - 2));
+        let quarter = text.split_once("-Q").and_then(|(year, quarter)| {
+            let number = digits(quarter, 1).filter(|quarter| (1..=4).contains(quarter))?;
+            first_of_month(&format!("{year}-{:02}", 3 * number - 2))
+        });
         Self::new(quarter.map(|first| Name::Calendar(Unit::Quarter, first)), Expected::Quarter, text)
     }
 
@@ -139,7 +142,8 @@ impl NamedRange {
     /// # Errors
     /// The text is not a year of four digits.
     pub fn year(text: &str) -> Result<Self, ParseRangeError> {
-        Self::new(date(text, 1).map(|first| Name::Calendar(Unit::Year, first)), Expected::Year, text)
+        let first = first_of_month(&format!("{text}-01"));
+        Self::new(first.map(|first| Name::Calendar(Unit::Year, first)), Expected::Year, text)
     }
 
     /// Returns the last days, weeks, months or years, of a text such as `90d`, `12w`, `6mo` or `1y`. Today is the last
@@ -264,16 +268,6 @@ impl Unit {
         };
         next.and_then(|next| next.pred_opt()).unwrap_or(NaiveDate::MAX)
     }
-}
-
-/// Returns the first date of a month, from a text such as `2026-05`; `None` for another text.
-pub(crate) fn first_of_month(text: &str) -> Option<NaiveDate> {
-    text.split_once('-').and_then(|(year, month)| date(year, digits(month, 2)?))
-}
-
-/// Returns the first date of a month, from the text of its year.
-fn date(year: &str, month: u32) -> Option<NaiveDate> {
-    NaiveDate::from_ymd_opt(i32::try_from(digits(year, 4)?).ok()?, month, 1)
 }
 
 /// Returns the number that a text of `length` digits spells.
