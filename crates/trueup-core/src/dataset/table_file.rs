@@ -207,10 +207,8 @@ impl TableFile {
     /// Checks that the footer says what the manifest says. A query has already relied on the manifest: it left row
     /// groups unread.
     fn check(&self, footer: &Footer) -> Result<(), DatasetError> {
-        let differs =
-            |row_group, what| Err(DatasetError::Disagreement { path: self.path().to_owned(), row_group, what });
         if column_names(&footer.schema) != self.stored.columns {
-            return differs(None, "columns");
+            return self.differs(None, "columns");
         }
         let found = footer.decoded.iter().map(|(number, row_group)| (*number, describe_row_group(row_group)));
         let sum = |rows: u64, entry: &RowGroupEntry| rows.saturating_add(entry.rows);
@@ -221,7 +219,7 @@ impl TableFile {
             return Err(DatasetError::Length { path, unit: "rows", found: stored, promised });
         }
         if footer.row_groups != self.stored.row_groups.len() {
-            return differs(None, "row groups");
+            return self.differs(None, "row groups");
         }
         for (number, found) in found {
             let promised = &self.stored.row_groups[number];
@@ -231,7 +229,7 @@ impl TableFile {
                 ("days", found.days == promised.days),
             ];
             if let Some((what, _)) = parts.into_iter().find(|(_, is_same)| !is_same) {
-                return differs(Some(number), what);
+                return self.differs(Some(number), what);
             }
         }
         Ok(())
@@ -241,14 +239,11 @@ impl TableFile {
     /// query has already relied on these days, and the footer says only which days all stored rows have. `found` has
     /// the first and the last day of the rows.
     pub(super) fn check_left_days(&self, row_group: usize, found: Option<(u16, u16)>) -> Result<(), DatasetError> {
-        if !self.has_superseded(row_group) {
+        let found = found.map(|(first, last)| (i32::from(first), i32::from(last)));
+        if !self.has_superseded(row_group) || found == self.row_group(row_group).days {
             return Ok(());
         }
-        if found.map(|(first, last)| (i32::from(first), i32::from(last))) == self.row_group(row_group).days {
-            return Ok(());
-        }
-        let path = self.path().to_owned();
-        Err(DatasetError::Disagreement { path, row_group: Some(row_group), what: "days that are left" })
+        self.differs(Some(row_group), "days that are left")
     }
 
     /// Checks that rows of a row group, superseded or not, have days that the manifest says. `found` has the first and
@@ -256,12 +251,13 @@ impl TableFile {
     pub(super) fn check_days(&self, row_group: usize, found: Option<(u16, u16)>) -> Result<(), DatasetError> {
         let found = found.map(|(first, last)| (i32::from(first), i32::from(last)));
         match (found, self.stored.row_groups[row_group].days) {
-            (Some(found), Some(days)) if found.0 < days.0 || found.1 > days.1 => {
-                let path = self.path().to_owned();
-                Err(DatasetError::Disagreement { path, row_group: Some(row_group), what: "days" })
-            }
+            (Some(found), Some(days)) if found.0 < days.0 || found.1 > days.1 => self.differs(Some(row_group), "days"),
             _ => Ok(()),
         }
+    }
+
+    fn differs(&self, row_group: Option<usize>, what: &'static str) -> Result<(), DatasetError> {
+        Err(DatasetError::Disagreement { path: self.path().to_owned(), row_group, what })
     }
 
     /// Returns the bytes of the named columns of a row group in the file.
