@@ -67,7 +67,6 @@ pub use error::{BenchmarkJobError, InvalidQuery, MissingRange, ServiceError, Ups
 pub use handle::SignedIn;
 pub use limits::{Clock, Limits, SystemClock};
 pub use negotiation::accepts_gzip;
-pub(crate) use negotiation::{CSV, PARQUET};
 pub use request::Request;
 pub use response::Response;
 

@@ -1,18 +1,23 @@
 //! JSON whose members keep the order in which they were added.
 
-use serde::ser::{Serialize, Serializer};
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
-use std::fmt;
+use std::{fmt, iter};
 
 /// A JSON value.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(untagged)]
 pub(super) enum JsonValue {
     Bool(bool),
     Count(usize),
     Text(Cow<'static, str>),
     List(Vec<Self>),
-    Object(Vec<(Cow<'static, str>, Self)>),
+    Object(#[serde(serialize_with = "write_members", deserialize_with = "read_members")] Vec<Member>),
 }
+
+/// A member of an object.
+type Member = (Cow<'static, str>, JsonValue);
 
 /// Returns an object of these members.
 pub(super) fn object<N: Into<Cow<'static, str>>>(members: impl IntoIterator<Item = (N, JsonValue)>) -> JsonValue {
@@ -24,16 +29,6 @@ pub(super) fn texts(names: impl IntoIterator<Item = impl Into<JsonValue>>) -> Js
     JsonValue::List(names.into_iter().map(Into::into).collect())
 }
 
-/// Returns the schema of a text that is one of these names.
-pub(super) fn one_of(names: impl IntoIterator<Item = impl Into<JsonValue>>) -> JsonValue {
-    object([("type", "string".into()), ("enum", texts(names))])
-}
-
-/// Returns a reference to a component.
-pub(super) fn reference(kind: &str, name: &str) -> JsonValue {
-    object([("$ref", format!("#/components/{kind}/{name}").into())])
-}
-
 impl JsonValue {
     /// Adds a member, if this is an object.
     #[must_use]
@@ -42,6 +37,29 @@ impl JsonValue {
             members.push((Cow::Borrowed(name), value.into()));
         }
         self
+    }
+
+    /// Puts the part of a name in place of each text that is `@` and the name. The member `@` of an object gives way to
+    /// the members of its value.
+    #[must_use]
+    pub(super) fn fill(self, part: fn(&str) -> Self) -> Self {
+        match self {
+            Self::Text(text) => match text.strip_prefix('@') {
+                Some(name) => part(name),
+                None => Self::Text(text),
+            },
+            Self::List(list) => Self::List(list.into_iter().map(|value| value.fill(part)).collect()),
+            Self::Object(members) => Self::Object(
+                members
+                    .into_iter()
+                    .flat_map(|(name, value)| match value.fill(part) {
+                        Self::Object(members) if name == "@" => members,
+                        value => vec![(name, value)],
+                    })
+                    .collect(),
+            ),
+            value => value,
+        }
     }
 }
 
@@ -75,16 +93,24 @@ impl From<Vec<Self>> for JsonValue {
     }
 }
 
-impl Serialize for JsonValue {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Bool(value) => serializer.serialize_bool(*value),
-            Self::Count(value) => value.serialize(serializer),
-            Self::Text(text) => serializer.serialize_str(text),
-            Self::List(list) => serializer.collect_seq(list),
-            Self::Object(members) => serializer.collect_map(members.iter().map(|(name, value)| (name, value))),
+fn write_members<S: Serializer>(members: &[Member], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(members.iter().map(|(name, value)| (name, value)))
+}
+
+fn read_members<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Member>, D::Error> {
+    struct MembersVisitor;
+    impl<'de> Visitor<'de> for MembersVisitor {
+        type Value = Vec<Member>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Vec<Member>, A::Error> {
+            iter::from_fn(|| members.next_entry().transpose()).collect()
         }
     }
+    deserializer.deserialize_map(MembersVisitor)
 }
 
 impl fmt::Display for JsonValue {

@@ -1,9 +1,9 @@
 //! The forms of an answer that a request accepts: `Accept` and `Accept-Encoding`.
 
 /// The media type of Parquet files.
-pub(crate) const PARQUET: &str = "application/vnd.apache.parquet";
+pub(super) const PARQUET: &str = "application/vnd.apache.parquet";
 /// The media type of CSV.
-pub(crate) const CSV: &str = "text/csv";
+const CSV: &str = "text/csv";
 const JSON: &str = "application/json";
 
 /// The form of an answer with rows.
