@@ -175,7 +175,7 @@ fn definition(field: &Field) -> String {
 /// Returns the error responses of an operation by status.
 fn errors(operation: &str) -> JsonValue {
     let mut by_status: BTreeMap<u16, Vec<ErrorExample>> = BTreeMap::new();
-    for example in error_examples().into_iter().filter(|example| example.at.contains(&operation)) {
+    for example in error_examples().into_iter().filter(|example| example.at.iter().any(|at| at == operation)) {
         by_status.entry(example.error.status()).or_default().push(example);
     }
     object(by_status.iter().map(|(status, examples)| (status.to_string(), error_response(examples))))
@@ -194,10 +194,10 @@ fn error_response(examples: &[ErrorExample]) -> JsonValue {
     });
     let described = object([("description", descriptions.collect::<Vec<_>>().join("\n\n").into())]);
     // Several examples may have the same header.
-    let headers = examples.iter().filter_map(|example| example.header);
+    let headers = examples.iter().filter_map(|example| example.header.clone());
     let headers: BTreeMap<_, _> = headers.map(|(name, kind, means)| (name, header(kind, means))).collect();
     let described = if headers.is_empty() { described } else { described.with("headers", object(headers)) };
-    let examples = object(examples.iter().map(|example| (example.name, example_value(example))));
+    let examples = object(examples.iter().map(|example| (example.name.clone(), example_value(example))));
     described.with("content", json([("schema", reference("Error")), ("examples", examples)]))
 }
 
@@ -207,10 +207,10 @@ fn example_value(example: &ErrorExample) -> JsonValue {
         Some(code) => body.with("code", code),
         None => body,
     };
-    object([("summary", example.when.into()), ("value", body)])
+    object([("summary", example.when.clone().into()), ("value", body)])
 }
 
-fn header(kind: &'static str, means: &'static str) -> JsonValue {
+fn header(kind: String, means: String) -> JsonValue {
     object([("description", means.into()), ("schema", typed(kind))])
 }
 
@@ -220,7 +220,7 @@ fn json<const N: usize>(members: [(&'static str, JsonValue); N]) -> JsonValue {
 }
 
 /// Returns the schema of values of one type.
-fn typed(name: &'static str) -> JsonValue {
+fn typed(name: impl Into<JsonValue>) -> JsonValue {
     object([("type", name.into())])
 }
 
