@@ -1,9 +1,9 @@
-//! The commands of the program. Each file implements one or two commands, except eleven: `option_values` parses the
+//! The commands of the program. Each file implements one or two commands, except ten: `option_values` parses the
 //! values of options, `jobs_values` reads jobs files and the values that they share, `block_cache` has the options of
 //! the block cache, `wait` has the option of commands that may have to wait for others, `names` checks account keys,
 //! `range` has the options for the days of a query, `output_args` has the options for where the rows of an answer go,
-//! `directory` opens the directory of a dataset, `service` has the options of a service, `explain_report` has the JSON
-//! of `explain`, and `file_count` prints how many files a command has removed or merged.
+//! `directory` opens the directory of a dataset, `service` has the options of a service, and `file_count` prints how
+//! many files a command has removed or merged.
 
 mod batch;
 mod bench;
@@ -15,7 +15,6 @@ mod demo;
 mod diff;
 mod directory;
 mod expire;
-mod explain_report;
 mod explore;
 mod fields;
 mod file_count;

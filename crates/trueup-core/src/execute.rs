@@ -29,7 +29,7 @@ mod why;
 pub use currencies::MixedCurrencies;
 pub use empty_range::EmptyRange;
 pub use event_reader::EventReader;
-pub use explain::{ExplainedDimension, ExplainedRange, Explanation, RunStatistics};
+pub use explain::{ExplainedDimension, ExplainedRange, Explanation, RowGroupCounts, RunStatistics};
 pub use partial::{Partial, PartialError, Split};
 pub use unseen_values::{UnseenValue, ValueSearch};
 pub use why::{

@@ -51,7 +51,7 @@ pub use error::{Error, QueryError, UnknownField, message_with_causes};
 pub use execute::{
     ChangeClass, EmptyRange, EventReader, Execution, ExplainedDimension, ExplainedMeasure, ExplainedMetric,
     ExplainedRange, Explanation, MeasureChange, MeasureClass, MetricChange, MixedCurrencies, Partial, PartialError,
-    QueryProgress, RatioClass, RunStatistics, Split, UnseenValue, ValueSearch, Why,
+    QueryProgress, RatioClass, RowGroupCounts, RunStatistics, Split, UnseenValue, ValueSearch, Why,
 };
 pub use finish::{
     Column, ExtraMemory, NotComparable, ParquetProgress, Ratios, ResultTable, Row, StringColumn, Value, Values,

@@ -4,7 +4,8 @@ use std::fmt;
 use trueup_core::Shown;
 
 /// A customer of an account.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Customer {
     /// The key of the account.
     pub account: String,

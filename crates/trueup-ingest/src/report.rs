@@ -129,8 +129,8 @@ impl RemovedSource {
     }
 }
 
-/// What a compaction has merged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What a compaction has merged. `docs/command-line.md` documents it as JSON.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct CompactSummary {
     /// The newest version, which holds the result.
@@ -140,6 +140,7 @@ pub struct CompactSummary {
     /// The files that took their place.
     pub written: FileCount,
     /// The superseded rows that were left out.
+    #[serde(rename = "supersededRows")]
     pub superseded: u64,
 }
 

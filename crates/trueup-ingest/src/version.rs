@@ -113,7 +113,7 @@ pub(crate) struct BegunVersion {
 }
 
 /// A number of files, and their bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct FileCount {
     /// The number of files.
     pub files: u64,

@@ -97,8 +97,8 @@ pub use trueup_core::{
     ExplainedDimension, ExplainedMeasure, ExplainedMetric, ExplainedRange, Explanation, ExtraMemory, Interrupt,
     Interruption, MeasureChange, MeasureClass, MemoryBudget, MetricChange, MixedCurrencies, NoRoom, NotComparable,
     ParquetProgress, Partial, PartialError, QueryError, QueryProgress, RatioClass, Ratios, Reservation, ResultTable,
-    Row, RunStatistics, Shown, Split, StringColumn, StringList, UnknownField, UnseenValue, Value, ValueSearch, Values,
-    Why, day, definitions, dictionary, message_with_causes, money, most_similar, query, targets,
+    Row, RowGroupCounts, RunStatistics, Shown, Split, StringColumn, StringList, UnknownField, UnseenValue, Value,
+    ValueSearch, Values, Why, day, definitions, dictionary, message_with_causes, money, most_similar, query, targets,
 };
 /// Files, readers and record batches into a dataset: [`Ingest`](ingest::Ingest) is the entry.
 #[cfg(feature = "ingest")]

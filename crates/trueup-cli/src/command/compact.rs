@@ -1,11 +1,10 @@
 //! `trueup compact`: merges the stored files of a dataset.
 
-use super::file_count::{self, FileCountReport};
+use super::file_count;
 use super::option_values;
 use super::wait::WaitArgs;
 use crate::exit::Failure;
 use crate::output::{self, ObjectFormat};
-use serde::Serialize;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -66,7 +65,7 @@ impl CompactCommand {
             None => error.into(),
         })?;
         match self.format {
-            ObjectFormat::Json => output::print_json(&CompactReport::new(&summary)),
+            ObjectFormat::Json => output::print_json(&summary),
             ObjectFormat::Text => output::print(|out| self.write_summary(&summary, out)),
         }
     }
@@ -88,25 +87,4 @@ pub(super) fn merged(summary: &CompactSummary) -> String {
         rows => format!(", without {}", number::counted(rows, "superseded row")),
     };
     format!("merged   {} into {}{left_out}", file_count::text(summary.merged), file_count::text(summary.written))
-}
-
-/// What the command prints as JSON. `docs/command-line.md` documents the keys.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct CompactReport {
-    version: u64,
-    merged: FileCountReport,
-    written: FileCountReport,
-    superseded_rows: u64,
-}
-
-impl CompactReport {
-    fn new(summary: &CompactSummary) -> Self {
-        Self {
-            version: summary.version,
-            merged: summary.merged.into(),
-            written: summary.written.into(),
-            superseded_rows: summary.superseded,
-        }
-    }
 }

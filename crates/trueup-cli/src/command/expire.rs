@@ -1,6 +1,6 @@
 //! `trueup expire` and `trueup vacuum`: old versions of a dataset, and files that nobody needs any more.
 
-use super::file_count::{self, FileCountReport};
+use super::file_count;
 use super::option_values;
 use super::wait::WaitArgs;
 use crate::exit::Failure;
@@ -108,7 +108,7 @@ impl RemovalArgs {
         }
         let summary = self.wait.run(expire, Failure::ingest)?;
         match self.format {
-            ObjectFormat::Json => output::print_json(&ExpireReport::new(&summary, self.dry_run)),
+            ObjectFormat::Json => output::print_json(&ExpireReport { dry_run: self.dry_run, summary: &summary }),
             ObjectFormat::Text => output::print(|out| write_summary(&summary, &self.dataset, self.dry_run, out)),
         }
     }
@@ -133,20 +133,6 @@ fn write_summary(summary: &ExpireSummary, dataset: &Path, dry_run: bool, out: &m
 #[serde(rename_all = "camelCase")]
 struct ExpireReport<'a> {
     dry_run: bool,
-    expired: &'a [u64],
-    kept: &'a [u64],
-    removed: FileCountReport,
-    waiting: FileCountReport,
-}
-
-impl<'a> ExpireReport<'a> {
-    fn new(summary: &'a ExpireSummary, dry_run: bool) -> Self {
-        Self {
-            dry_run,
-            expired: &summary.expired,
-            kept: &summary.kept,
-            removed: summary.removed.into(),
-            waiting: summary.waiting.into(),
-        }
-    }
+    #[serde(flatten)]
+    summary: &'a ExpireSummary,
 }

@@ -1,12 +1,11 @@
 //! `trueup forget`: removes the events of customers from a dataset.
 
-use super::file_count::{self, FileCountReport};
+use super::file_count;
 use super::option_values;
 use super::wait::WaitArgs;
 use crate::exit::Failure;
 use crate::notice;
 use crate::output::{self, ObjectFormat};
-use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
@@ -108,7 +107,7 @@ impl ForgetCommand {
             notice::warning(format!("nor of {more} more; --format json names all"));
         }
         match self.format {
-            ObjectFormat::Json => output::print_json(&ForgetReport::new(&summary)),
+            ObjectFormat::Json => output::print_json(&summary),
             ObjectFormat::Text => output::print(|out| self.write_summary(&summary, out)),
         }
     }
@@ -193,44 +192,5 @@ impl ForgetCommand {
             )?;
         }
         Ok(())
-    }
-}
-
-/// What the command prints as JSON. `docs/command-line.md` documents the keys.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ForgetReport<'a> {
-    version: u64,
-    customers: u64,
-    events: u64,
-    recorded: u64,
-    absent: Vec<Absent<'a>>,
-    rejected_rows: u64,
-    expired: &'a [u64],
-    removed: FileCountReport,
-    waiting: FileCountReport,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Absent<'a> {
-    account: &'a str,
-    opportunity_id: &'a str,
-}
-
-impl<'a> ForgetReport<'a> {
-    fn new(summary: &'a ForgetSummary) -> Self {
-        let absent = summary.absent.iter();
-        Self {
-            version: summary.version,
-            customers: summary.customers,
-            events: summary.events,
-            recorded: summary.recorded,
-            absent: absent.map(|it| Absent { account: &it.account, opportunity_id: &it.opportunity_id }).collect(),
-            rejected_rows: summary.rejects,
-            expired: &summary.expired,
-            removed: summary.removed.into(),
-            waiting: summary.waiting.into(),
-        }
     }
 }

@@ -2,7 +2,6 @@
 //! [`DatasetQueryArgs`].
 
 use super::block_cache::BlockCacheArgs;
-use super::explain_report::ExplainReport;
 use super::output_args::OutputArgs;
 use super::query_options::{QueryOptions, show_open_leads, warn_about, warn_about_unseen_values};
 use super::{open_dataset, option_values};
@@ -155,7 +154,7 @@ impl ExplainCommand {
         };
         match self.format {
             ObjectFormat::Text => output::print_lines(&explanation.to_string()),
-            ObjectFormat::Json => output::print_json(&ExplainReport::from(&explanation)),
+            ObjectFormat::Json => output::print_json(&explanation),
         }
     }
 }

@@ -10,14 +10,17 @@ use crate::dataset::Dataset;
 use crate::error::Error;
 use crate::plan::{DimensionRef, Origin, Plan};
 use crate::query::{CohortWindow, DateRange, EventsQuery, SortKey};
+use serde::{Serialize, Serializer};
 use std::fmt;
 use std::time::Duration;
 
 /// The source of a dimension that events do not have, whether the dictionary knows it or not.
 const ABSENT: &str = "absent";
 
-/// The plan of a query for one dataset. Its [`Display`](fmt::Display) is a summary for people.
-#[derive(Clone, Debug)]
+/// The plan of a query for one dataset. Its [`Display`](fmt::Display) is a summary for people, and `trueup explain`
+/// prints it as JSON; `docs/command-line.md` documents the keys.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Explanation {
     /// The sub-ranges of the range, each of which is computed as if it were queried alone.
@@ -33,18 +36,15 @@ pub struct Explanation {
     pub columns: Vec<String>,
     /// The columns of the spend table that are read; empty if the query does not need it.
     pub spend_columns: Vec<&'static str>,
-    /// The number of row groups of events that are read.
-    pub event_row_groups_kept: usize,
-    /// The number of row groups of events that are left unread, because statistics rule them out.
-    pub event_row_groups_skipped: usize,
-    /// The number of row groups of spend that are read.
-    pub spend_row_groups_kept: usize,
-    /// The number of row groups of spend that are ruled out or not needed.
-    pub spend_row_groups_skipped: usize,
+    /// The row groups of events.
+    pub event_row_groups: RowGroupCounts,
+    /// The row groups of spend, which are skipped, too, if the query does not need them.
+    pub spend_row_groups: RowGroupCounts,
     /// The bytes that the columns take in files, in the row groups that are read, even if they are cached; 0 for a
     /// dataset in memory.
     pub stored_bytes: u64,
     /// The dimensions in the order of the query, except that dimensions which neither events nor spend have are last.
+    #[serde(rename = "dimensions")]
     pub groups: Vec<ExplainedDimension>,
     /// Whether some conditions of the filter are decided on events.
     pub filters_events: bool,
@@ -57,14 +57,27 @@ pub struct Explanation {
     /// Whether the events and the spend of the range are read a second time, for the totals.
     pub totals: bool,
     /// What the execution took; `None` if the query was not executed.
+    #[serde(rename = "run")]
     pub statistics: Option<RunStatistics>,
 }
 
+/// Numbers of row groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct RowGroupCounts {
+    /// The number of row groups that are read.
+    pub kept: usize,
+    /// The number of row groups that are left unread, because statistics rule them out.
+    pub skipped: usize,
+}
+
 /// The earlier range of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ExplainedRange {
     /// Its days.
+    #[serde(flatten)]
     pub range: DateRange,
     /// The number of row groups of events that are read.
     pub event_row_groups_kept: usize,
@@ -73,7 +86,7 @@ pub struct ExplainedRange {
 }
 
 /// A dimension of a query.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ExplainedDimension {
     /// Its name.
@@ -85,7 +98,8 @@ pub struct ExplainedDimension {
 
 /// What the execution of a query took; of a comparison, both ranges together. The numbers of row groups, rows and
 /// groups leave out the second reading that totals need, and what is read to find out which leads of a cohort are open.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct RunStatistics {
     /// The number of row groups read, of events and of spend.
@@ -94,6 +108,7 @@ pub struct RunStatistics {
     pub rows: u64,
     /// The number of events that counted and passed the filter. In a cohort, the events of its leads count until their
     /// windows end; otherwise the events in the range count.
+    #[serde(rename = "keptEvents")]
     pub kept_rows: u64,
     /// The number of groups that events make, before conditions on metrics. There may be more rows than groups, because
     /// spend without events makes rows too, and without dimensions each sub-range has a row.
@@ -101,13 +116,17 @@ pub struct RunStatistics {
     /// The number of rows of the answer.
     pub result_rows: usize,
     /// The time of reading, aggregating and merging.
+    #[serde(rename = "aggregationSeconds", serialize_with = "as_seconds")]
     pub aggregation: Duration,
     /// The time of merging, which is part of `aggregation`: the sum over all merges, some of which may run at the same
     /// time; zero if one thread read everything.
+    #[serde(rename = "mergingSeconds", serialize_with = "as_seconds")]
     pub merging: Duration,
     /// The time of computing metrics, applying conditions on them, sorting, and building the result table.
+    #[serde(rename = "finishingSeconds", serialize_with = "as_seconds")]
     pub finishing: Duration,
     /// The time of the totals; about zero if the query does not ask for them.
+    #[serde(rename = "totalsSeconds", serialize_with = "as_seconds")]
     pub totals: Duration,
 }
 
@@ -139,10 +158,8 @@ impl Explanation {
             earlier: earlier.transpose()?,
             columns: plan.projection.columns(true).into_iter().map(str::to_owned).collect(),
             spend_columns: if plan.needs_spend() { plan.spend_projection.columns(true) } else { Vec::new() },
-            event_row_groups_kept: events,
-            event_row_groups_skipped: dataset.events().len() - events,
-            spend_row_groups_kept: spend,
-            spend_row_groups_skipped: dataset.spend().len() - spend,
+            event_row_groups: RowGroupCounts { kept: events, skipped: dataset.events().len() - events },
+            spend_row_groups: RowGroupCounts { kept: spend, skipped: dataset.spend().len() - spend },
             stored_bytes: row_groups.stored_bytes(plan)?,
             groups: plan.dimensions.iter().chain(&plan.blank).map(group).collect(),
             filters_events: plan.event_filter.is_some(),
@@ -195,9 +212,9 @@ impl fmt::Display for Explanation {
         if !self.spend_columns.is_empty() {
             writeln!(f, "of spend     {}", self.spend_columns.join(", "))?;
         }
-        let (kept, skipped) = (self.event_row_groups_kept, self.event_row_groups_skipped);
+        let RowGroupCounts { kept, skipped } = self.event_row_groups;
         writeln!(f, "events       {} kept, {skipped} skipped", counted(kept, "row group"))?;
-        let (kept, skipped) = (self.spend_row_groups_kept, self.spend_row_groups_skipped);
+        let RowGroupCounts { kept, skipped } = self.spend_row_groups;
         writeln!(f, "spend        {} kept, {skipped} skipped", counted(kept, "row group"))?;
         let group = |group: &ExplainedDimension| {
             let note = if group.source == ABSENT { ": empty on every event" } else { "" };
@@ -243,6 +260,10 @@ impl fmt::Display for Explanation {
 fn counted<N: fmt::Display + PartialEq + From<u8>>(count: N, thing: &str) -> String {
     let plural = if count == N::from(1) { "" } else { "s" };
     format!("{count} {thing}{plural}")
+}
+
+fn as_seconds<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(time.as_secs_f64())
 }
 
 fn milliseconds(time: Duration) -> String {

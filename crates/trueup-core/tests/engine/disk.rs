@@ -352,7 +352,7 @@ fn a_query_of_ninety_days_leaves_most_events_unread() {
         let share = |of: u64| rows * 100 <= dataset.event_rows() * of;
         assert!(share(35), "{rows} rows read, {before_end} days before the end");
         assert!(before_end > 0 || share(20), "{rows} rows read of the last quarter");
-        assert!(read.event_row_groups_kept * 2 < read.event_row_groups_skipped);
+        assert!(read.event_row_groups.kept * 2 < read.event_row_groups.skipped);
         let unpruned = dataset.analyze(&query, Execution { pruning: false, ..Execution::default() }).unwrap();
         assert_eq!(unpruned.statistics.unwrap().kept_rows, read.statistics.unwrap().kept_rows);
     }

@@ -168,7 +168,7 @@ fn a_query_takes_at_most_one_request_for_each_row_group_and_a_second_one_none() 
         assert!(footers <= dataset.manifest().unwrap().events.len() + 1, "{footers}");
         let first = dataset.query(&query).unwrap();
         let requested = stored.server.take_log();
-        let row_groups = explained.event_row_groups_kept + explained.spend_row_groups_kept;
+        let row_groups = explained.event_row_groups.kept + explained.spend_row_groups.kept;
         // The columns of these row groups are near each other.
         assert!(requested.len() <= row_groups, "{} requests, {row_groups} row groups", requested.len());
         assert!(requested.iter().all(|request| request.method == "GET" && request.range.is_some()), "{requested:?}");
@@ -182,7 +182,7 @@ fn a_query_reads_row_groups_ahead() {
     let stored = Stored::new();
     let dataset = stored.remote();
     let query = &queries(&dataset)[0];
-    assert!(dataset.explain(query).unwrap().event_row_groups_kept > 8);
+    assert!(dataset.explain(query).unwrap().event_row_groups.kept > 8);
     let expected = stored.local().query(query).unwrap();
     stored.server.fail(|_| Some(Fault::Slow(Duration::from_millis(200))));
     let _ = stored.server.take_most_open();

@@ -38,8 +38,8 @@ pub struct Expiration {
     dry_run: bool,
 }
 
-/// What was removed or, in a dry run, what would have been.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What was removed or, in a dry run, what would have been. `docs/command-line.md` documents it as JSON.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct ExpireSummary {
     /// The versions that have expired now, ascending.

@@ -70,8 +70,9 @@ pub struct Forgetting {
     now: Option<SystemTime>,
 }
 
-/// What was forgotten.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What was forgotten. `docs/command-line.md` documents it as JSON.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ForgetSummary {
     /// The newest version, which has no event of the customers.
@@ -84,6 +85,9 @@ pub struct ForgetSummary {
     pub recorded: u64,
     /// The customers of whom nothing was found: in the newest version or, for a purge, in any version.
     pub absent: Vec<Customer>,
+    /// The rows that were removed from files of rejected rows.
+    #[serde(rename = "rejectedRows")]
+    pub rejects: u64,
     /// The versions that expired during the call, ascending. In a purge, these are the versions that name files with
     /// events of the customers. Versions that an earlier purge left because it was stopped expire, too.
     pub expired: Vec<u64>,
@@ -92,8 +96,6 @@ pub struct ForgetSummary {
     /// The files that wait for the end of their grace period. They may have events of the customers until a later call,
     /// a vacuum or an ingest removes them.
     pub waiting: FileCount,
-    /// The rows that were removed from files of rejected rows.
-    pub rejects: u64,
 }
 
 impl Forget {

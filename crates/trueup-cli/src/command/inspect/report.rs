@@ -19,8 +19,8 @@ pub(super) struct Contents<'a> {
     tables: BTreeMap<&'static str, TableSize>,
     event_row_groups: usize,
     accounts: Vec<AccountEntry<'a>>,
-    start: Option<String>,
-    end: Option<String>,
+    start: Option<Day>,
+    end: Option<Day>,
     columns: Vec<&'a str>,
     /// The mapping that later ingests use, in TOML.
     mapping: Option<String>,
@@ -65,7 +65,6 @@ impl<'a> Contents<'a> {
             AccountEntry { key, name }
         };
         let range = dataset.date_range();
-        let day = |day: Day| day.to_string();
         Ok(Self {
             version: manifest.map(|manifest| manifest.version),
             layout: manifest.map(|manifest| manifest.schema_version),
@@ -74,8 +73,8 @@ impl<'a> Contents<'a> {
             tables: manifest.map(sizes).unwrap_or_default(),
             event_row_groups: dataset.event_row_groups(),
             accounts: keys.into_iter().map(account).collect(),
-            start: range.map(|range| day(range.start)),
-            end: range.map(|range| day(range.end)),
+            start: range.map(|range| range.start),
+            end: range.map(|range| range.end),
             columns: dataset.columns().iter().map(String::as_str).collect(),
             mapping,
             ingests: batches.iter().map(ingested).collect(),

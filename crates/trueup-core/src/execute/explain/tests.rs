@@ -23,7 +23,7 @@ fn an_explanation_names_what_the_query_reads() {
     let query = EventsQuery::new(["leads", "zip"], day, day);
     let dataset = dataset();
     let explanation = dataset.explain(&query).unwrap();
-    assert_eq!((explanation.event_row_groups_kept, explanation.event_row_groups_skipped), (1, 1));
+    assert_eq!((explanation.event_row_groups.kept, explanation.event_row_groups.skipped), (1, 1));
     assert_eq!(explanation.columns, ["account", "trueup.customer", "type", "date"]);
     assert!(explanation.spend_columns.is_empty());
     let spend = dataset.explain(&EventsQuery::new(["clicks"], day, day)).unwrap();
@@ -32,7 +32,7 @@ fn an_explanation_names_what_the_query_reads() {
         let explanation = dataset.analyze(&query, Execution { pruning, ..Execution::default() }).unwrap();
         let statistics = explanation.statistics.unwrap();
         assert_eq!(
-            (explanation.event_row_groups_kept, explanation.event_row_groups_skipped, statistics.row_groups),
+            (explanation.event_row_groups.kept, explanation.event_row_groups.skipped, statistics.row_groups),
             (kept, 2 - kept, kept)
         );
         assert_eq!(statistics.rows, kept as u64);

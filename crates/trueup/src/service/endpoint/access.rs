@@ -11,7 +11,7 @@ use crate::access::{Login, LoginScope};
 use crate::definitions::{DefinedDimension, DefinedMetric, Definitions};
 use crate::dictionary::{self, Direction, Field, FieldGroup, FieldKind, Measure, MeasureKind, Metric, ValueFormat};
 use crate::query::DateRange;
-use crate::{Day, Execution, Interrupt};
+use crate::{Execution, Interrupt};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeSet;
 
@@ -56,7 +56,7 @@ pub(in crate::service) fn answer(
             .collect(),
         endpoints: ENDPOINTS.iter().map(|endpoint| endpoint_entry(endpoint, fields)).collect(),
         dictionary: VisibleFields { is_whole, ..fields },
-        days: days.map(|DateRange { start, end }| DaysBody { start, end }),
+        days,
     };
     Answer::text(&memory, |out| Ok(serde_json::to_writer(out, &access)?))
 }
@@ -84,13 +84,7 @@ struct AccessBody<'a> {
     dictionary: VisibleFields<'a>,
     /// The first and the last day of the data of the accounts; only with the whole dictionary, and absent without data.
     #[serde(skip_serializing_if = "Option::is_none")]
-    days: Option<DaysBody>,
-}
-
-#[derive(Serialize)]
-struct DaysBody {
-    start: Day,
-    end: Day,
+    days: Option<DateRange>,
 }
 
 #[derive(Serialize)]
