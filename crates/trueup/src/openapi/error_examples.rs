@@ -6,7 +6,7 @@ use crate::benchmarks::{BenchmarkDimension, BenchmarkFault, BenchmarkPeriod};
 use crate::query::{ParseComparisonRangeError, UnknownInterval, WhyRowFault};
 use crate::request::NotCompared;
 use crate::service::{InvalidQuery, Limits, MissingRange, ServiceError, Upstream};
-use crate::{ATTRIBUTION_WINDOW_DAYS, Day, Interruption, filter};
+use crate::{ATTRIBUTION_WINDOW_DAYS, Day, Interruption, QueryError, filter};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
@@ -51,10 +51,10 @@ fn error(name: &str) -> Option<ServiceError> {
         "rate-limited" => ServiceError::RateLimited { retry_after_seconds: 2_700 },
         "inaccessible-organization" => ServiceError::InaccessibleOrganization { segment: text("elsewhere") },
         "inaccessible-accounts" => ServiceError::InaccessibleAccounts(OutOfReach { account: text("elsewhere") }),
-        "missing-fields" => ServiceError::MissingFields,
+        "missing-fields" => ServiceError::Query(QueryError::MissingFields),
         "missing-range" => ServiceError::MissingRange(MissingRange::Needed("start")),
         "unpaired-range" => ServiceError::MissingRange(MissingRange::Unpaired("end")),
-        "missing-metric" => ServiceError::MissingMetric,
+        "missing-metric" => ServiceError::Query(QueryError::MissingMetric),
         "invalid-query" => {
             let (first, second) = (text("2025-01-01"), text("2025-02-01"));
             ServiceError::InvalidQuery(InvalidQuery::Repeated { parameter: "start", first, second })
@@ -66,11 +66,11 @@ fn error(name: &str) -> Option<ServiceError> {
         "invalid-query-encoding" => {
             ServiceError::InvalidQuery(InvalidQuery::NotUtf8 { parameter: text("campaign=%FF") })
         }
-        "invalid-fields" => ServiceError::ReservedField { name: text("start") },
+        "invalid-fields" => ServiceError::Query(QueryError::ReservedField { name: text("start") }),
         "unknown-interval" => ServiceError::UnknownInterval(UnknownInterval(text("year"))),
         "invalid-date" => ServiceError::InvalidDate { parameter: "start", text: text("01/31/2025") },
         "date-out-of-range" => ServiceError::DateOutOfRange { parameter: "start", text: text("1969-12-31") },
-        "invalid-range" => ServiceError::ReversedRange { start: day(20_120), end: day(20_089) },
+        "invalid-range" => ServiceError::Query(QueryError::ReversedRange { start: day(20_120), end: day(20_089) }),
         "invalid-filter" => {
             ServiceError::InvalidFilter(filter::from_parameter("campaign", r#"["or", ["near", "drain"]]"#).err()?)
         }
@@ -83,17 +83,18 @@ fn error(name: &str) -> Option<ServiceError> {
             expression: text(r#"["ne", "New Customer"]"#),
         },
         "attribution-window" => {
-            ServiceError::SpanTooLong { days: ATTRIBUTION_WINDOW_DAYS + 1, limit: ATTRIBUTION_WINDOW_DAYS }
+            let limit = ATTRIBUTION_WINDOW_DAYS;
+            ServiceError::Query(QueryError::SpanTooLong { days: limit + 1, limit })
         }
         "too-many-intervals" => {
             ServiceError::TooManyIntervals { accounts: 100, sub_ranges: 365, limit: account_intervals }
         }
-        "too-many-rows" => ServiceError::TooManyRows { limit: rows },
+        "too-many-rows" => ServiceError::Query(QueryError::TooManyRows { limit: rows }),
         "too-much-memory" => ServiceError::TooMuchMemory { limit: 1 << 30 },
         "too-many-documents" => ServiceError::TooManyDocuments { matched: documents + 50, limit: documents },
         "invalid-row" => {
             let row = text("campaign = `Boilers`, days from 2025-01-01 to 2025-03-31");
-            ServiceError::Row(WhyRowFault::NoSuchRow { row })
+            ServiceError::Query(WhyRowFault::NoSuchRow { row }.into())
         }
         "upstream-failed" => ServiceError::Upstream(Upstream::Write(std::io::ErrorKind::Other.into())),
         "overloaded" => ServiceError::Overloaded { retry_after_seconds: 5 },

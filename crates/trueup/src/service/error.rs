@@ -3,8 +3,8 @@
 use crate::access::{self, OutOfReach, Refusal};
 use crate::benchmarks::{BenchmarkDimension, BenchmarkFault};
 use crate::filter::InvalidFilter;
-use crate::query::{FilterFault, UnknownInterval, WhyRowFault};
-use crate::{DatasetError, Day, Error, Interruption, NoRoom, QueryError};
+use crate::query::{FilterFault, UnknownInterval};
+use crate::{DatasetError, Error, Interruption, NoRoom, QueryError};
 use std::io;
 use std::sync::Arc;
 
@@ -32,24 +32,10 @@ const NO_ROOM_RETRY_SECONDS: u32 = 5;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ServiceError {
-    /// No field is named.
-    MissingFields,
     /// A required date is missing.
     MissingRange(MissingRange),
-    /// No field is a metric.
-    MissingMetric,
     /// The query string is malformed.
     InvalidQuery(InvalidQuery),
-    /// A field is named `start` or `end`.
-    ReservedField {
-        /// The name.
-        name: String,
-    },
-    /// A field or a filter names a metric that only cohorts have, and the query is not one of a cohort.
-    NotACohort {
-        /// The name of the metric.
-        name: &'static str,
-    },
     /// The interval is unknown.
     UnknownInterval(UnknownInterval),
     /// A date is not a calendar date.
@@ -59,42 +45,17 @@ pub enum ServiceError {
         /// The value as it was sent.
         text: String,
     },
-    /// A calendar date is before [`Day::MIN`] or after [`Day::MAX`].
+    /// A calendar date is before [`Day::MIN`](crate::Day::MIN) or after [`Day::MAX`](crate::Day::MAX).
     DateOutOfRange {
         /// `start` or `end`.
         parameter: &'static str,
         /// The date as it was sent.
         text: String,
     },
-    /// The range ends before it starts.
-    ReversedRange {
-        /// The first day of the range.
-        start: Day,
-        /// The last day of the range.
-        end: Day,
-    },
     /// A parameter is not a valid filter.
     InvalidFilter(InvalidFilter),
-    /// A filter of a query that was built by hand is invalid.
-    Filter {
-        /// The field of the condition.
-        field: String,
-        /// What is wrong with the condition.
-        fault: FilterFault,
-    },
-    /// A question about one row of an answer names no row of it: a value is malformed, missing, given twice, or one
-    /// that the answer does not have.
-    Row(WhyRowFault),
-    /// The query asks for totals of too long a range, for an order by a column that the answer does not have, or for a
-    /// comparison that is refused; or it was built by hand, and asks for what no request over HTTP can ask for.
+    /// The query is invalid, or its answer is too large.
     Query(QueryError),
-    /// The range is longer than the attribution window, without an interval that divides it.
-    SpanTooLong {
-        /// Days of the range.
-        days: u32,
-        /// Days allowed.
-        limit: u32,
-    },
     /// The number of accounts times sub-ranges is too large.
     TooManyIntervals {
         /// Accounts in scope.
@@ -102,11 +63,6 @@ pub enum ServiceError {
         /// Sub-ranges of the range.
         sub_ranges: usize,
         /// The largest product allowed.
-        limit: usize,
-    },
-    /// The answer would have too many rows.
-    TooManyRows {
-        /// Rows allowed.
         limit: usize,
     },
     /// The answer would have too many rows for its columns.
@@ -281,33 +237,16 @@ impl ServiceError {
     /// Converts the error of a query.
     pub(super) fn query(error: Error) -> Self {
         match error {
-            Error::Query(error) => Self::invalid_query(error),
+            Error::Query(QueryError::Filter { fault: FilterFault::Interrupted(interruption), .. }) => {
+                Self::Timeout(interruption)
+            }
+            // The data is at fault.
+            Error::Query(error @ QueryError::Overflow { .. }) => Self::Upstream(Upstream::Query(error.into())),
+            Error::Query(error) => Self::Query(error),
             Error::Dataset(error) => error.into(),
             Error::Interrupted(interruption) => Self::Timeout(interruption),
             Error::NoRoom(missing) => Self::no_room(missing),
             other => Self::Upstream(Upstream::Query(other)),
-        }
-    }
-
-    /// Converts the error of an invalid query, or of one whose answer is too large.
-    fn invalid_query(error: QueryError) -> Self {
-        match error {
-            QueryError::MissingFields => Self::MissingFields,
-            QueryError::MissingMetric => Self::MissingMetric,
-            QueryError::ReservedField { name } => Self::ReservedField { name },
-            QueryError::NotACohort { name } => Self::NotACohort { name },
-            QueryError::ReversedRange { start, end } => Self::ReversedRange { start, end },
-            QueryError::SpanTooLong { days, limit } => Self::SpanTooLong { days, limit },
-            QueryError::TooManyRows { limit } => Self::TooManyRows { limit },
-            QueryError::Filter { fault: FilterFault::Interrupted(interruption), .. } => Self::Timeout(interruption),
-            QueryError::Filter { field, fault } => Self::Filter { field, fault },
-            QueryError::Row(fault @ (WhyRowFault::NotAMetric { .. } | WhyRowFault::NotASum { .. })) => {
-                Self::InvalidQuery(InvalidQuery::Value { parameter: "why", fault: fault.to_string() })
-            }
-            QueryError::Row(fault) => Self::Row(fault),
-            // The data is at fault.
-            QueryError::Overflow { .. } => Self::Upstream(Upstream::Query(error.into())),
-            other => Self::Query(other),
         }
     }
 
@@ -349,7 +288,7 @@ impl std::error::Error for ServiceError {
 mod tests {
     use super::*;
     use crate::query::{EventsQuery, Interval, SortKey};
-    use crate::{Dataset, Tables};
+    use crate::{Dataset, Day, Tables};
 
     #[test]
     fn faults_of_a_query_built_by_hand_are_not_those_of_the_dataset() {

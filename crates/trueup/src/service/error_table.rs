@@ -2,10 +2,10 @@
 
 use super::error::{InvalidQuery, MissingRange, ServiceError};
 use super::error_text::ErrorText;
-use crate::Day;
 use crate::benchmarks::{BenchmarkDimension, BenchmarkFault};
 use crate::dictionary::{FieldKind, fields};
-use crate::query::Interval;
+use crate::query::{Interval, WhyRowFault};
+use crate::{Day, QueryError};
 use trueup_core::Shown;
 
 /// A row of the table, for example `404`, `not-found`, `there is nothing at ...`.
@@ -25,7 +25,7 @@ impl ServiceError {
 
     /// Returns the name by which programs recognize the error, for example `missing-range`.
     ///
-    /// `None` for the errors whose response has a text only: [`SpanTooLong`](Self::SpanTooLong),
+    /// `None` for the errors whose response has a text only: [`QueryError::SpanTooLong`],
     /// [`TooManyDocuments`](Self::TooManyDocuments) and [`SignedOut`](Self::SignedOut).
     #[must_use]
     pub fn code(&self) -> Option<&'static str> {
@@ -35,7 +35,7 @@ impl ServiceError {
     /// Returns the row of the error.
     pub(super) fn row(&self) -> ErrorRow {
         let (status, code, text) = match self {
-            Self::MissingFields => (
+            Self::Query(QueryError::MissingFields) => (
                 400,
                 Some("missing-fields"),
                 "`fields` is missing; name the dimensions and metrics wanted, separated by commas, for example \
@@ -55,7 +55,7 @@ impl ServiceError {
                      account"
                 ),
             ),
-            Self::MissingMetric => (
+            Self::Query(QueryError::MissingMetric) => (
                 400,
                 Some("missing-metric"),
                 format!("`fields` has no metric; add at least one of {}", metrics().collect::<Vec<_>>().join(", ")),
@@ -73,14 +73,14 @@ impl ServiceError {
             Self::InvalidQuery(InvalidQuery::Value { parameter, fault }) => {
                 (400, Some("invalid-query"), format!("`{parameter}`: {fault}"))
             }
-            Self::ReservedField { name } => (
+            Self::Query(QueryError::ReservedField { name }) => (
                 400,
                 Some("invalid-fields"),
                 format!(
                     "a field cannot be named `{name}`: an answer names its sub-ranges by `start` and `end`; leave it out"
                 ),
             ),
-            Self::NotACohort { name } => (
+            Self::Query(QueryError::NotACohort { name }) => (
                 400,
                 Some("invalid-fields"),
                 format!("only a cohort has `{name}`, which counts leads whose window is not over; leave it out"),
@@ -105,18 +105,22 @@ impl ServiceError {
                     Shown(text)
                 ),
             ),
-            Self::ReversedRange { start, end } => (
+            Self::Query(QueryError::ReversedRange { start, end }) => (
                 400,
                 Some("invalid-range"),
                 format!("the range ends on {end}, before it starts on {start}; exchange `start` and `end`"),
             ),
             Self::InvalidFilter(error) => (400, Some("invalid-filter"), error.to_string()),
-            Self::Filter { field, fault } => (400, Some("invalid-filter"), format!("`{}`: {fault}", Shown(field))),
-            Self::Row(fault) => {
+            Self::Query(QueryError::Filter { field, fault }) => {
+                (400, Some("invalid-filter"), format!("`{}`: {fault}", Shown(field)))
+            }
+            Self::Query(QueryError::Row(fault @ (WhyRowFault::NotAMetric { .. } | WhyRowFault::NotASum { .. }))) => {
+                (400, Some("invalid-query"), format!("`why`: {fault}"))
+            }
+            Self::Query(QueryError::Row(fault)) => {
                 (400, Some("invalid-row"), format!("`row`: {fault}; the answer without `why` has every row"))
             }
-            Self::Query(fault) => (400, Some("invalid-query"), fault.to_string()),
-            Self::SpanTooLong { days, limit } => (
+            Self::Query(QueryError::SpanTooLong { days, limit }) => (
                 400,
                 None,
                 format!(
@@ -133,7 +137,7 @@ impl ServiceError {
                     accounts.saturating_mul(*sub_ranges)
                 ),
             ),
-            Self::TooManyRows { limit } => (
+            Self::Query(QueryError::TooManyRows { limit }) => (
                 400,
                 Some("too-many-rows"),
                 format!(
@@ -141,6 +145,7 @@ impl ServiceError {
                      the accounts or the range, or choose a longer interval"
                 ),
             ),
+            Self::Query(fault) => (400, Some("invalid-query"), fault.to_string()),
             Self::TooManyCells { columns, rows, limit } => (
                 400,
                 Some("too-many-rows"),
@@ -256,9 +261,8 @@ impl ServiceError {
     const fn is_about_size(&self) -> bool {
         matches!(
             self,
-            Self::SpanTooLong { .. }
+            Self::Query(QueryError::SpanTooLong { .. } | QueryError::TooManyRows { .. })
                 | Self::TooManyIntervals { .. }
-                | Self::TooManyRows { .. }
                 | Self::TooManyCells { .. }
                 | Self::TooMuchMemory { .. }
                 | Self::TooManyDocuments { .. }

@@ -1,10 +1,10 @@
 //! What a caller sends: a request, and the parameters of its query string.
 
 use super::error::{InvalidQuery, ServiceError};
-use crate::Interrupt;
 use crate::day::ParseDayError;
 use crate::query::DateRange;
 use crate::request::{InvalidParameter, Parameter};
+use crate::{Interrupt, QueryError};
 use percent_encoding::percent_decode_str;
 use std::borrow::Cow;
 use std::fmt;
@@ -154,7 +154,11 @@ pub(super) fn date_range(start: &str, end: &str) -> Result<DateRange, ServiceErr
         })
     };
     let (start, end) = (day("start", start)?, day("end", end)?);
-    if end < start { Err(ServiceError::ReversedRange { start, end }) } else { Ok(DateRange { start, end }) }
+    if end < start {
+        Err(ServiceError::Query(QueryError::ReversedRange { start, end }))
+    } else {
+        Ok(DateRange { start, end })
+    }
 }
 
 /// Decodes a name or a value of a query, in which `+` is a space.

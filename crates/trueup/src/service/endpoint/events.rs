@@ -183,7 +183,7 @@ impl RowLimit {
         if rows < limit {
             Self { rows, exceeded: ServiceError::TooManyCells { columns, rows, limit: cells } }
         } else {
-            Self { rows: limit, exceeded: ServiceError::TooManyRows { limit } }
+            Self { rows: limit, exceeded: ServiceError::Query(QueryError::TooManyRows { limit }) }
         }
     }
 }
@@ -278,17 +278,17 @@ fn query(
     let missing = |name| ServiceError::MissingRange(MissingRange::Needed(name));
     let fields: Vec<&str> = parameters.list("fields").collect();
     if fields.is_empty() {
-        return Err(ServiceError::MissingFields);
+        return Err(ServiceError::Query(QueryError::MissingFields));
     }
     let start = parameters.non_empty("start").ok_or_else(|| missing("start"))?;
     let end = parameters.non_empty("end").ok_or_else(|| missing("end"))?;
     if !fields.iter().any(|name| dataset.is_metric(name)) {
-        return Err(ServiceError::MissingMetric);
+        return Err(ServiceError::Query(QueryError::MissingMetric));
     }
     let single = additions().filter(|(parameter, _)| parameter.value != ValueType::Names).map(|(_, name)| name);
     parameters.check(SINGLE.into_iter().chain(single))?;
     if let Some(name) = fields.iter().find(|name| matches!(**name, "start" | "end")) {
-        return Err(ServiceError::ReservedField { name: (*name).to_owned() });
+        return Err(ServiceError::Query(QueryError::ReservedField { name: (*name).to_owned() }));
     }
     let interval = match parameters.first("interval") {
         Some(text) => text.parse().map_err(ServiceError::UnknownInterval)?,

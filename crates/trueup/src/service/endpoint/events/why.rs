@@ -52,7 +52,7 @@ pub(super) fn answer(
 ) -> Result<Answer, ServiceError> {
     let RequestContext { snapshot, scope, parameters, memory, interrupt, .. } = context;
     let rows = parameters.values(ROW.name).map(str::parse).collect::<Result<Vec<RowValues>, WhyRowFault>>();
-    let (rows, lines) = (rows.map_err(ServiceError::Row)?, lines(parameters)?);
+    let (rows, lines) = (rows.map_err(|fault| ServiceError::Query(fault.into()))?, lines(parameters)?);
     let query = service.scoped(snapshot, scope, query)?;
     let mut question = rows.iter().fold(WhyQuery::new(query.clone()).limit(lines), WhyQuery::values);
     let metrics: Vec<&str> = parameters.list(WHY.name).collect();
