@@ -6,7 +6,7 @@ use crate::events::EventReader;
 use crate::field::Field;
 use crate::partial::{Partial, Split};
 use crate::query::{self, Query};
-use crate::run::{CallInterrupt, Interrupt, run};
+use crate::run::{CallInterrupt, run};
 use crate::table::Table;
 use crate::versions::{self, EarlierVersion, Version};
 use crate::why::{Why, WhyArguments};
@@ -359,7 +359,7 @@ impl Dataset {
         options: Option<&Bound<'_, PyDict>>,
     ) -> Result<EventReader, Failure> {
         let keywords = Keywords::new("read_events", options)?;
-        let call = call_interrupt(&keywords)?;
+        let call = CallInterrupt::read(&keywords)?;
         keywords.finish()?;
         let execution = Execution { interrupt: call.interrupt(), ..Execution::default() };
         let (query, split) = (&query.get().0, &split.get().0);
@@ -408,15 +408,9 @@ fn messages(unseen: &[UnseenValue]) -> Vec<String> {
     unseen.iter().map(UnseenValue::to_string).collect()
 }
 
-/// Returns what ends a call early.
-fn call_interrupt(keywords: &Keywords<'_>) -> Result<CallInterrupt, Failure> {
-    let given: Option<Interrupt> = keywords.value("interrupt", "a trueup.Interrupt")?;
-    Ok(CallInterrupt::new(given, keywords.timeout()?))
-}
-
 /// Returns how a query is run, and what ends the call early.
 pub(crate) fn execution(keywords: &Keywords<'_>) -> Result<(CallInterrupt, Execution), Failure> {
-    let call = call_interrupt(keywords)?;
+    let call = CallInterrupt::read(keywords)?;
     let execution = Execution { threads: keywords.threads()?, interrupt: call.interrupt(), ..Execution::default() };
     Ok((call, execution))
 }

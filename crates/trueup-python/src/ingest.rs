@@ -136,11 +136,10 @@ pub(crate) fn ingest(
             ingest = sources(table, &value)?.into_iter().fold(ingest, add);
         }
     }
-    if let Some(name) = keywords.value::<String>("replace_source", "the name of a source")? {
-        ingest = ingest.replace_source(name);
-    }
-    ingest = with_options(ingest, &keywords)?.again(keywords.flag("again")?);
-    ingest = ingest.stored_mapping(keywords.flag("stored_mapping")?).patch(keywords.flag("patch")?);
+    let replaced: Option<String> = keywords.value("replace_source", "the name of a source")?;
+    let ingest = replaced.into_iter().fold(ingest, Ingest::replace_source);
+    let ingest = with_options(ingest, &keywords)?.again(keywords.flag("again")?);
+    let ingest = ingest.stored_mapping(keywords.flag("stored_mapping")?).patch(keywords.flag("patch")?);
     IngestReport::of(py, run_command(py, keywords, ingest)?)
 }
 
@@ -148,20 +147,15 @@ pub(crate) fn ingest(
 pub(crate) type Add = fn(Ingest, Source) -> Ingest;
 
 /// Sets how inputs are read, and what limits the ingest.
-pub(crate) fn with_options(mut ingest: Ingest, keywords: &Keywords<'_>) -> Result<Ingest, Failure> {
-    if let Some(path) = keywords.value::<PathBuf>("mapping", "the path of a mapping file")? {
-        ingest = ingest.mapping(path);
-    }
-    if let Some(name) = keywords.value::<String>("source", "the name of a source")? {
-        ingest = ingest.source(&name);
-    }
-    if let Some(zone) = keywords.parsed("time_zone")? {
-        ingest = ingest.time_zone(zone);
-    }
-    if let Some(path) = keywords.value::<PathBuf>("rejects", "the path of a file")? {
-        ingest = ingest.rejects(path);
-    }
-    ingest = ingest.replace_rejects(keywords.flag("replace_rejects")?);
+pub(crate) fn with_options(ingest: Ingest, keywords: &Keywords<'_>) -> Result<Ingest, Failure> {
+    let mapping: Option<PathBuf> = keywords.value("mapping", "the path of a mapping file")?;
+    let ingest = mapping.into_iter().fold(ingest, Ingest::mapping);
+    let source: Option<String> = keywords.value("source", "the name of a source")?;
+    let ingest = source.as_deref().into_iter().fold(ingest, Ingest::source);
+    let ingest = keywords.parsed("time_zone")?.into_iter().fold(ingest, Ingest::time_zone);
+    let rejects: Option<PathBuf> = keywords.value("rejects", "the path of a file")?;
+    let ingest = rejects.into_iter().fold(ingest, Ingest::rejects);
+    let mut ingest = ingest.replace_rejects(keywords.flag("replace_rejects")?);
     if let Some(limit) = keywords.any("max_rejects")? {
         let limit = limit.str()?.to_string().parse();
         ingest = ingest.max_rejects(limit.map_err(|error| Failure::Value(format!("`max_rejects`: {error}")))?);
@@ -176,34 +170,20 @@ pub(crate) fn with_options(mut ingest: Ingest, keywords: &Keywords<'_>) -> Resul
         ("max_customer_events", Ingest::max_customer_events),
     ];
     for (name, limit) in limits {
-        if let Some(value) = keywords.value(name, "a whole number")? {
-            ingest = limit(ingest, value);
-        }
+        ingest = keywords.value(name, "a whole number")?.into_iter().fold(ingest, limit);
     }
     with_reading_options(ingest, keywords)
 }
 
 /// Sets how inputs are read, and the memory and the threads of the ingest.
-pub(crate) fn with_reading_options(mut ingest: Ingest, keywords: &Keywords<'_>) -> Result<Ingest, Failure> {
-    if let Some(format) = keywords.parsed("format")? {
-        ingest = ingest.format(format);
-    }
-    if let Some(sheet) = keywords.value::<String>("sheet", "the name of a sheet")? {
-        ingest = ingest.sheet(sheet);
-    }
-    if let Some(delimiter) = keywords.value("delimiter", "one character")? {
-        ingest = ingest.delimiter(delimiter);
-    }
-    if let Some(encoding) = keywords.parsed("encoding")? {
-        ingest = ingest.encoding(encoding);
-    }
-    if let Some(memory) = keywords.value("memory", "a whole number")? {
-        ingest = ingest.memory(memory);
-    }
-    if let Some(threads) = keywords.threads()? {
-        ingest = ingest.threads(threads.get());
-    }
-    Ok(ingest)
+pub(crate) fn with_reading_options(ingest: Ingest, keywords: &Keywords<'_>) -> Result<Ingest, Failure> {
+    let ingest = keywords.parsed("format")?.into_iter().fold(ingest, Ingest::format);
+    let sheet: Option<String> = keywords.value("sheet", "the name of a sheet")?;
+    let ingest = sheet.into_iter().fold(ingest, Ingest::sheet);
+    let ingest = keywords.value("delimiter", "one character")?.into_iter().fold(ingest, Ingest::delimiter);
+    let ingest = keywords.parsed("encoding")?.into_iter().fold(ingest, Ingest::encoding);
+    let ingest = keywords.value("memory", "a whole number")?.into_iter().fold(ingest, Ingest::memory);
+    Ok(keywords.threads()?.into_iter().fold(ingest, |ingest, threads| ingest.threads(threads.get())))
 }
 
 /// Adds to the exception of a signal that the ingest was published all the same, if it was.

@@ -55,6 +55,11 @@ impl CallInterrupt {
         Self { own: timeout.map_or_else(trueup::Interrupt::default, trueup::Interrupt::after), given }
     }
 
+    /// Returns the interrupt of a call with these keyword arguments.
+    pub(crate) fn read(keywords: &Keywords<'_>) -> Result<Self, Failure> {
+        Ok(Self::new(keywords.value("interrupt", "a trueup.Interrupt")?, keywords.timeout()?))
+    }
+
     /// Returns the interrupt that the work checks.
     pub(crate) fn interrupt(&self) -> trueup::Interrupt {
         self.own.clone()
@@ -114,7 +119,7 @@ pub(crate) fn run_command<A: Action>(
     command: Command<A>,
 ) -> Result<Outcome<Result<A::Summary, IngestError>>, Failure> {
     let command = command.wait(keywords.wait()?);
-    let call = CallInterrupt::new(keywords.value("interrupt", "a trueup.Interrupt")?, keywords.timeout()?);
+    let call = CallInterrupt::read(&keywords)?;
     keywords.finish()?;
     let command = command.interrupt(call.interrupt());
     Ok(run_apart(py, &call, || command.run())?)

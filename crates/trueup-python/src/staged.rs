@@ -61,7 +61,7 @@ pub(crate) fn begin_ingest(
     let accounts = keywords.any("event_accounts")?;
     let accounts = accounts.map(|accounts| texts("event_accounts", &accounts)).transpose()?;
     ingest = with_options(ingest, &keywords)?.wait(keywords.wait()?);
-    let call = CallInterrupt::new(keywords.value("interrupt", "a trueup.Interrupt")?, keywords.timeout()?);
+    let call = CallInterrupt::read(&keywords)?;
     keywords.finish()?;
     let ingest = ingest.interrupt(call.interrupt());
     let begun =
@@ -108,7 +108,7 @@ pub(crate) fn stage(
     let StagePlan { into, plan } = plan.get();
     let ingest = sources("events", events)?.into_iter().fold(Ingest::into(into), Ingest::events);
     let ingest = with_reading_options(ingest, &keywords)?;
-    let call = CallInterrupt::new(keywords.value("interrupt", "a trueup.Interrupt")?, keywords.timeout()?);
+    let call = CallInterrupt::read(&keywords)?;
     keywords.finish()?;
     let ingest = ingest.interrupt(call.interrupt());
     let staged = run_apart(py, &call, || ingest.stage(plan, part))?.unless_signaled()??;

@@ -1,12 +1,10 @@
 //! `trueup compact`: merges the stored files of a dataset.
 
 use super::file_count;
-use super::option_values;
-use super::wait::WaitArgs;
+use super::wait::RewriteArgs;
 use crate::exit::Failure;
 use crate::output::{self, ObjectFormat};
 use std::io::{self, Write};
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use trueup_ingest::{Compact, CompactSummary};
 use trueup_report::number;
@@ -32,16 +30,8 @@ pub(crate) struct CompactCommand {
     #[arg(long)]
     all: bool,
 
-    /// Memory for rows, such as 4GiB; by default 1GiB. Rows that do not fit are spilled to disk
-    #[arg(long, value_name = "SIZE", value_parser = option_values::bytes)]
-    memory: Option<usize>,
-
-    /// Number of threads, from 1 to 1024; by default one per core
-    #[arg(long, value_name = "COUNT", value_parser = option_values::threads)]
-    threads: Option<NonZeroUsize>,
-
     #[command(flatten)]
-    wait: WaitArgs,
+    rewrite: RewriteArgs,
 
     /// Format of the output
     #[arg(long, value_enum, default_value = "text")]
@@ -50,17 +40,9 @@ pub(crate) struct CompactCommand {
 
 impl CompactCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let mut compact = Compact::new(&self.dataset);
-        if self.all {
-            compact = compact.all();
-        }
-        if let Some(bytes) = self.memory {
-            compact = compact.memory(bytes);
-        }
-        if let Some(threads) = self.threads {
-            compact = compact.threads(threads.get());
-        }
-        let summary = self.wait.run(compact, |error, stopped| match error.interruption() {
+        let compact = Compact::new(&self.dataset);
+        let compact = if self.all { compact.all() } else { compact };
+        let summary = self.rewrite.run(compact, |error, stopped| match error.interruption() {
             Some(_) => Failure::stopped("the compaction was canceled; the dataset answers as before", stopped),
             None => error.into(),
         })?;

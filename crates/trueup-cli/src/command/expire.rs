@@ -81,14 +81,9 @@ struct RemovalArgs {
 
 impl ExpireCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let mut expire = Expire::new(&self.args.dataset);
-        if let Some(versions) = self.keep_last {
-            expire = expire.keep_last(usize::try_from(versions).unwrap_or(usize::MAX));
-        }
-        if let Some(age) = self.older_than {
-            expire = expire.older_than(age);
-        }
-        self.args.run(expire)
+        let versions = self.keep_last.map(|versions| usize::try_from(versions).unwrap_or(usize::MAX));
+        let expire = versions.into_iter().fold(Expire::new(&self.args.dataset), Expire::keep_last);
+        self.args.run(self.older_than.into_iter().fold(expire, Expire::older_than))
     }
 }
 
@@ -99,13 +94,9 @@ impl VacuumCommand {
 }
 
 impl RemovalArgs {
-    fn run(&self, mut expire: Expire) -> Result<(), Failure> {
-        if let Some(grace) = self.grace {
-            expire = expire.grace(grace);
-        }
-        if self.dry_run {
-            expire = expire.dry_run();
-        }
+    fn run(&self, expire: Expire) -> Result<(), Failure> {
+        let expire = self.grace.into_iter().fold(expire, Expire::grace);
+        let expire = if self.dry_run { expire.dry_run() } else { expire };
         let summary = self.wait.run(expire, Failure::ingest)?;
         match self.format {
             ObjectFormat::Json => output::print_json(&ExpireReport { dry_run: self.dry_run, summary: &summary }),

@@ -2,13 +2,12 @@
 
 use super::file_count;
 use super::option_values;
-use super::wait::WaitArgs;
+use super::wait::RewriteArgs;
 use crate::exit::Failure;
 use crate::notice;
 use crate::output::{self, ObjectFormat};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 use trueup::query::{AccountFilter, EventsQuery, Filter};
@@ -67,16 +66,8 @@ pub(crate) struct ForgetCommand {
     #[arg(long, value_name = "FILE")]
     rejects: Vec<PathBuf>,
 
-    /// Memory for rows, such as 4GiB; by default 1GiB. Rows that do not fit are spilled to disk
-    #[arg(long, value_name = "SIZE", value_parser = option_values::bytes)]
-    memory: Option<usize>,
-
-    /// Number of threads, from 1 to 1024; by default one per core
-    #[arg(long, value_name = "COUNT", value_parser = option_values::threads)]
-    threads: Option<NonZeroUsize>,
-
     #[command(flatten)]
-    wait: WaitArgs,
+    rewrite: RewriteArgs,
 
     /// Format of the output
     #[arg(long, value_enum, default_value = "text")]
@@ -85,7 +76,7 @@ pub(crate) struct ForgetCommand {
 
 impl ForgetCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let summary = self.wait.run(self.forget(), |error, stopped| match error.interruption() {
+        let summary = self.rewrite.run(self.forget(), |error, stopped| match error.interruption() {
             Some(_) => Failure::stopped("the command was canceled; run it again to complete it", stopped),
             None => error.into(),
         })?;
@@ -113,25 +104,12 @@ impl ForgetCommand {
     }
 
     fn forget(&self) -> Forget {
-        let mut forget = Forget::new(&self.dataset);
-        for id in &self.ids {
-            forget = forget.customer(self.account.as_deref().unwrap_or_default(), id);
-        }
-        forget = self.lists.iter().fold(forget, Forget::customers_in);
-        forget = self.rejects.iter().fold(forget, Forget::rejects);
-        if self.purge {
-            forget = forget.purge();
-        }
-        if let Some(grace) = self.grace {
-            forget = forget.grace(grace);
-        }
-        if let Some(bytes) = self.memory {
-            forget = forget.memory(bytes);
-        }
-        if let Some(threads) = self.threads {
-            forget = forget.threads(threads.get());
-        }
-        forget
+        let account = self.account.as_deref().unwrap_or_default();
+        let forget = self.ids.iter().fold(Forget::new(&self.dataset), |forget, id| forget.customer(account, id));
+        let forget = self.lists.iter().fold(forget, Forget::customers_in);
+        let forget = self.rejects.iter().fold(forget, Forget::rejects);
+        let forget = if self.purge { forget.purge() } else { forget };
+        self.grace.into_iter().fold(forget, Forget::grace)
     }
 
     /// Returns which of some customers the newest version does not have, each with its account and the most similar

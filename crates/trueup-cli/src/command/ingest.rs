@@ -12,8 +12,8 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use trueup_ingest::{
-    ClockZone, FORMATS, FileFormat, IngestError, IngestSummary, LeftOutRows, MaxRejects, NotNormalValue, RejectedRows,
-    RowCounts, TextEncoding, listed,
+    ClockZone, FORMATS, FileFormat, Ingest, IngestError, IngestSummary, LeftOutRows, MaxRejects, NotNormalValue,
+    RejectedRows, RowCounts, TextEncoding, listed,
 };
 use trueup_report::number::grouped;
 
@@ -171,72 +171,29 @@ pub(super) fn endings() -> String {
 
 impl IngestCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let mut ingest = trueup_ingest::Ingest::into(&self.into);
-        for path in &self.inputs {
-            ingest = ingest.events(path);
-        }
-        for path in &self.spend {
-            ingest = ingest.spend(path);
-        }
-        if let Some(path) = &self.accounts {
-            ingest = ingest.accounts(path);
-        }
-        if let Some(path) = &self.insights {
-            ingest = ingest.insights(path);
-        }
-        for path in &self.targets {
-            ingest = ingest.targets(path);
-        }
-        if let Some(path) = &self.mapping {
-            ingest = ingest.mapping(path);
-        }
-        ingest = ingest.stored_mapping(!self.no_mapping).patch(self.patch);
-        if let Some(name) = &self.source {
-            ingest = ingest.source(name);
-        }
-        if let Some(name) = &self.replace_source {
-            ingest = ingest.replace_source(name);
-        }
-        if let Some(format) = self.format {
-            ingest = ingest.format(format);
-        }
-        if let Some(sheet) = &self.sheet {
-            ingest = ingest.sheet(sheet);
-        }
-        for pattern in &self.ignore {
-            ingest = ingest.ignore(pattern);
-        }
-        if let Some(delimiter) = self.delimiter {
-            ingest = ingest.delimiter(delimiter);
-        }
-        if let Some(encoding) = self.encoding {
-            ingest = ingest.encoding(encoding);
-        }
-        if let Some(path) = &self.rejects {
-            ingest = ingest.rejects(path).replace_rejects(self.force);
-        }
-        if let Some(zone) = self.time_zone {
-            ingest = ingest.time_zone(zone);
-        }
-        ingest = ingest.again(self.again);
-        if let Some(limit) = self.max_rejects {
-            ingest = ingest.max_rejects(limit);
-        }
-        if let Some(bytes) = self.memory {
-            ingest = ingest.memory(bytes);
-        }
-        if let Some(columns) = self.max_columns {
-            ingest = ingest.max_columns(columns.get());
-        }
-        if let Some(bytes) = self.max_text {
-            ingest = ingest.max_text_bytes(bytes);
-        }
-        if let Some(events) = self.max_customer_events {
-            ingest = ingest.max_customer_events(events.get());
-        }
-        if let Some(threads) = self.threads {
-            ingest = ingest.threads(threads.get());
-        }
+        let ingest = self.inputs.iter().fold(Ingest::into(&self.into), Ingest::events);
+        let ingest = self.spend.iter().fold(ingest, Ingest::spend);
+        let ingest = self.accounts.iter().fold(ingest, Ingest::accounts);
+        let ingest = self.insights.iter().fold(ingest, Ingest::insights);
+        let ingest = self.targets.iter().fold(ingest, Ingest::targets);
+        let ingest = self.mapping.iter().fold(ingest, Ingest::mapping);
+        let ingest = ingest.stored_mapping(!self.no_mapping).patch(self.patch).again(self.again);
+        let ingest = self.source.as_deref().into_iter().fold(ingest, Ingest::source);
+        let ingest = self.replace_source.iter().fold(ingest, Ingest::replace_source);
+        let ingest = self.format.into_iter().fold(ingest, Ingest::format);
+        let ingest = self.sheet.iter().fold(ingest, Ingest::sheet);
+        let ingest = self.ignore.iter().fold(ingest, Ingest::ignore);
+        let ingest = self.delimiter.into_iter().fold(ingest, Ingest::delimiter);
+        let ingest = self.encoding.into_iter().fold(ingest, Ingest::encoding);
+        let ingest = self.rejects.iter().fold(ingest, Ingest::rejects).replace_rejects(self.force);
+        let ingest = self.time_zone.into_iter().fold(ingest, Ingest::time_zone);
+        let ingest = self.max_rejects.into_iter().fold(ingest, Ingest::max_rejects);
+        let ingest = self.memory.into_iter().fold(ingest, Ingest::memory);
+        let number = |option: Option<NonZeroUsize>| option.map(NonZeroUsize::get).into_iter();
+        let ingest = number(self.max_columns).fold(ingest, Ingest::max_columns);
+        let ingest = self.max_text.into_iter().fold(ingest, Ingest::max_text_bytes);
+        let ingest = number(self.max_customer_events).fold(ingest, Ingest::max_customer_events);
+        let ingest = number(self.threads).fold(ingest, Ingest::threads);
         let summary = self.wait.run(ingest, |error, stopped| self.failure(error, stopped))?;
         if let Some(path) = self.rejects.as_ref().filter(|_| summary.rejected.rows() > 0) {
             notice::warning(format!("rows that break a rule are in `{}` and not in the dataset:", path.display()));
