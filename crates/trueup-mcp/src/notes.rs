@@ -8,10 +8,10 @@ use crate::toolbox::Call;
 use std::collections::BTreeSet;
 use trueup::benchmarks::Month;
 use trueup::dictionary::Unit;
+use trueup::field::{FieldDescription, MetricDescription};
 use trueup::query::{DateRange, Interval};
 use trueup::request::ComparedWith;
 use trueup::{ATTRIBUTION_WINDOW_DAYS, Day, ResultTable, Value};
-use trueup_report::field::{FieldDescription, MetricDescription};
 use trueup_report::number::counted;
 
 /// The metric that says whether the windows of a cohort are over.

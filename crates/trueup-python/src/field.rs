@@ -3,8 +3,8 @@
 use crate::error::Failure;
 use pyo3::prelude::*;
 use std::collections::BTreeSet;
-use trueup::definitions::{DefinedDimension, DefinedMetric};
-use trueup::dictionary::{self, DimensionSource, FieldKind, Metric};
+use trueup::dictionary;
+use trueup::field::FieldDescription;
 use trueup::{Dataset, QueryError, UnknownField};
 
 /// A metric or a dimension.
@@ -74,85 +74,32 @@ impl Field {
                 Failure::Worded(Box::new(error), message)
             });
         }
-        Ok(Self::of(name, dataset))
+        Ok(Self::from(&FieldDescription::of(name, dataset)))
     }
 
     /// Returns the fields of the dictionary, without the ones that a dataset has no column for, then its
     /// definitions, and then the columns that only it has.
     pub(crate) fn all(dataset: Option<&Dataset>) -> Vec<Self> {
-        let in_dataset = |field: &&dictionary::Field| match (&field.kind, dataset) {
-            (FieldKind::Dimension(dimension), Some(dataset)) if dimension.source == DimensionSource::Stored => {
-                dataset.columns().contains(field.name)
-            }
-            _ => true,
-        };
-        let known = dictionary::all_fields().filter(in_dataset).map(|field| Self::of(field.name, dataset));
-        let defined = dataset.into_iter().flat_map(|dataset| dataset.definitions().names());
-        let defined = defined.map(|name| Self::of(name, dataset));
-        let columns = dataset.into_iter().flat_map(|dataset| dataset.columns());
-        let own = columns.filter(|name| dictionary::field(name).is_none()).map(|name| Self::of(name, dataset));
-        known.chain(defined).chain(own).collect()
+        FieldDescription::all(dataset).iter().map(Self::from).collect()
     }
+}
 
-    fn of(name: &str, dataset: Option<&Dataset>) -> Self {
-        let field = dictionary::field(name);
-        if let (None, Some(definitions)) = (field, dataset.map(Dataset::definitions)) {
-            if let Some(metric) = definitions.metric(name) {
-                return Self::of_metric(metric);
-            }
-            if let Some(dimension) = definitions.dimension(name) {
-                return Self::of_dimension(dimension);
-            }
-        }
-        let metric = match field.map(|field| &field.kind) {
-            Some(FieldKind::Metric(metric)) => Some(metric),
-            _ => None,
-        };
+impl From<&FieldDescription<'_>> for Field {
+    fn from(field: &FieldDescription<'_>) -> Self {
+        let metric = field.metric();
+        let metric = metric.as_ref();
         Self {
-            name: name.to_owned(),
-            kind: if metric.is_some() { "metric" } else { "dimension" },
-            display_name: field.map_or(name, |field| field.display_name).to_owned(),
-            definition: field.map_or("A column of the events of this dataset.", |field| field.definition).to_owned(),
-            format: field.map_or("text", |field| field.format.name()),
+            name: field.name.to_owned(),
+            kind: field.kind(),
+            display_name: field.display_name().to_owned(),
+            definition: field.definition().to_owned(),
+            format: field.format(),
             unit: metric.map(|metric| metric.unit.name()),
-            formula: metric.map(|metric| metric.formula.to_string()),
-            adds_up: metric.map(Metric::adds_up),
+            formula: metric.map(|metric| metric.formula.clone()),
+            adds_up: metric.map(|metric| metric.adds_up),
             better: metric.map(|metric| metric.direction.name()),
-            only_in_cohorts: dictionary::cohort_fields().any(|known| known.name == name),
-            values: field.into_iter().flat_map(|field| field.values).map(|value| (*value).to_owned()).collect(),
-        }
-    }
-
-    fn of_metric(metric: &DefinedMetric) -> Self {
-        let is_of_cohorts = |name| dictionary::cohort_fields().any(|known| known.name == name);
-        Self {
-            name: metric.name.clone(),
-            kind: "metric",
-            display_name: metric.display_name.clone(),
-            definition: metric.definition.clone(),
-            format: metric.format.name(),
-            unit: Some(metric.unit.name()),
-            formula: Some(metric.formula.to_string()),
-            adds_up: Some(metric.adds_up()),
-            better: Some(metric.direction.name()),
-            only_in_cohorts: metric.formula.metrics().any(is_of_cohorts),
-            values: Vec::new(),
-        }
-    }
-
-    fn of_dimension(dimension: &DefinedDimension) -> Self {
-        Self {
-            name: dimension.name.clone(),
-            kind: "dimension",
-            display_name: dimension.display_name.clone(),
-            definition: dimension.definition.clone(),
-            format: "text",
-            unit: None,
-            formula: None,
-            adds_up: None,
-            better: None,
-            only_in_cohorts: false,
-            values: dimension.values.clone(),
+            only_in_cohorts: field.is_only_in_cohorts(),
+            values: field.values().into_iter().map(str::to_owned).collect(),
         }
     }
 }

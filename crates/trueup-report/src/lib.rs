@@ -25,7 +25,6 @@
 //! | `document` | the report as plain data |
 //! | `insights` | drafts documents about single accounts by rules, from the same questions and sentences |
 //! | `html`, `chart`, `markdown` | write it; `escaped` is what the first two share |
-//! | [`field`] | a metric or a dimension as people read it |
 //! | [`number`], [`text`] | numbers and texts of the data as people read them, in reports and on a terminal |
 
 mod benchmarks;
@@ -35,7 +34,6 @@ mod chart;
 mod document;
 mod escaped;
 mod explained;
-pub mod field;
 mod figure;
 mod html;
 mod insights;

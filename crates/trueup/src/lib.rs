@@ -6,6 +6,7 @@
 //! | ask as people do: ranges by name, typed conditions, benchmarks | [`request::QueryRequest`] |
 //! | ask why a number is what it is | [`query::WhyQuery`], [`Why`] |
 //! | run a query on several processes | [`Split`], [`Partial`] |
+//! | describe a metric or a dimension | [`field`] |
 //! | read filters from a query string | [`filter`] |
 //! | write an answer as JSON or CSV | [`json`], [`csv`] |
 //! | answer requests of the HTTP API, without a network | `service::Service`, with the feature `service` |
@@ -70,6 +71,7 @@
 
 pub mod arrow;
 pub mod csv;
+pub mod field;
 pub mod filter;
 pub mod json;
 #[cfg(feature = "service")]

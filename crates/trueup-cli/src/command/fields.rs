@@ -14,10 +14,10 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use trueup::Shown;
+use trueup::field::FieldDescription;
 use trueup::is_url;
 use trueup::versions::AsOf;
 use trueup::{Dataset, UnknownField, dictionary};
-use trueup_report::field::FieldDescription;
 use values::ValueCounts;
 
 const EXAMPLES: &str = "\

@@ -5,8 +5,8 @@ use crate::cell::Cell;
 use crate::schema::{Argument, Group, Kind};
 use crate::toolbox::{Call, Tool};
 use crate::{Fault, personal};
+use trueup::field::FieldDescription;
 use trueup::{Dataset, dictionary};
-use trueup_report::field::FieldDescription;
 
 static ARGUMENTS: [Argument; 4] = [
     Argument::new("search", Kind::Text, "Words of a name, a definition or a synonym, such as `cost per lead`."),

@@ -7,9 +7,9 @@ use crate::schema::{Argument, Group, Kind};
 use crate::toolbox::{Call, Tool};
 use crate::{Fault, personal};
 use std::cmp::Reverse;
+use trueup::field::FieldDescription;
 use trueup::query::{DateRange, EventsQuery};
 use trueup::{Day, QueryError, Shown, Value, most_similar};
-use trueup_report::field::FieldDescription;
 
 static ARGUMENTS: [Argument; 5] = [
     Argument::new("field", Kind::Text, "A dimension, such as `campaign` or `account`.").required(),

@@ -1,7 +1,7 @@
 //! The texts of fields as columns of a table.
 
 use crate::output::{Format, ResultTableBuilder};
-use trueup_report::field::FieldDescription;
+use trueup::field::FieldDescription;
 
 /// Returns the fields as a table, one row per field: for people only the most important columns, because a terminal is
 /// narrow.

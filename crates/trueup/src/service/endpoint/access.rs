@@ -9,7 +9,8 @@ use super::ENDPOINTS;
 use super::description::{Endpoint, OtherParameters};
 use crate::access::{Login, LoginScope};
 use crate::definitions::{DefinedDimension, DefinedMetric, Definitions};
-use crate::dictionary::{self, Direction, Field, FieldGroup, FieldKind, Measure, MeasureKind, Metric, ValueFormat};
+use crate::dictionary::{self, Direction, Field, FieldGroup, FieldKind};
+use crate::field::FieldDescription;
 use crate::query::DateRange;
 use crate::{Execution, Interrupt};
 use serde::{Serialize, Serializer};
@@ -168,16 +169,14 @@ impl<'a> VisibleFields<'a> {
 
 impl Serialize for VisibleFields<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let built_in = self.iter().map(|field| (field.name, DictionaryEntry::new(field, self.is_whole)));
-        let metrics = self.metrics().map(|metric| (&*metric.name, DictionaryEntry::of_metric(metric, self.is_whole)));
-        let dimensions = self
-            .dimensions()
-            .map(|dimension| (&*dimension.name, DictionaryEntry::of_dimension(dimension, self.is_whole)));
-        let entries = built_in.chain(metrics).chain(dimensions);
-        serializer.collect_map(entries.map(|(name, entry)| {
-            let has_targets = (self.is_whole && self.targeted.contains(name)).then_some(true);
-            (name, DictionaryEntry { has_targets, ..entry })
-        }))
+        let metrics = self.metrics().map(|metric| &*metric.name);
+        let dimensions = self.dimensions().map(|dimension| &*dimension.name);
+        let names = self.iter().map(|field| field.name).chain(metrics).chain(dimensions);
+        serializer.collect_map(
+            names.map(|name| {
+                (name, DictionaryEntry::new(FieldDescription::defined(name, Some(self.definitions)), *self))
+            }),
+        )
     }
 }
 
@@ -219,80 +218,31 @@ struct DictionaryEntry<'a> {
 }
 
 impl<'a> DictionaryEntry<'a> {
-    fn new(field: &'static Field, is_whole: bool) -> Self {
-        let (metric, dimension) = match &field.kind {
-            FieldKind::Metric(metric) => (Some(metric), None),
-            FieldKind::Dimension(dimension) => (None, Some(dimension)),
-        };
-        let is_metric = metric.is_some();
-        let metric = metric.filter(|_| is_whole);
-        let dimension = dimension.filter(|_| is_whole);
+    fn new(field: FieldDescription<'a>, shown: VisibleFields<'_>) -> Self {
+        let is_metric = field.is_metric();
+        let whole = shown.is_whole.then_some(field);
+        let metric = whole.and_then(|field| field.metric());
+        let built_in = whole.and_then(|field| dictionary::field(field.name));
+        let better = |direction: Direction| (direction != Direction::Neutral).then(|| direction.name());
+        let uses_spend = metric.as_ref().is_some_and(|metric| metric.measures.iter().any(|measure| measure.is_spend()));
+        let is_true = |holds: bool| holds.then_some(true);
         Self {
-            display_name: field.display_name,
-            definition: field.definition,
-            r#type: if is_metric { "metric" } else { "dimension" },
-            format: field.format.name(),
-            direction: metric.and_then(|metric| better(metric.direction)),
-            formula: metric.map(|metric| metric.formula.to_string()),
-            adds_up: metric.map(Metric::adds_up),
-            synonyms: if is_whole { dictionary::synonyms(field.name).collect() } else { Vec::new() },
-            uses_spend: metric.and_then(|metric| uses_spend(metric.formula.measures())),
-            splits_spend: dimension.and_then(|dimension| dimension.spend.map(|_| true)),
-            has_targets: None,
-            benchmarkable: (is_metric && field.benchmark).then_some(true),
-            benchmark_dimension: (!is_metric && field.benchmark).then_some(true),
-            possible_values: field.values.to_vec(),
+            display_name: field.display_name(),
+            definition: field.definition(),
+            r#type: field.kind(),
+            format: field.format(),
+            direction: metric.as_ref().and_then(|metric| better(metric.direction)),
+            adds_up: metric.as_ref().map(|metric| metric.adds_up),
+            formula: metric.map(|metric| metric.formula),
+            synonyms: built_in.into_iter().flat_map(|field| dictionary::synonyms(field.name)).collect(),
+            uses_spend: is_true(uses_spend),
+            splits_spend: whole.and_then(|field| field.splits_spend()).filter(|is_split| *is_split),
+            has_targets: is_true(whole.is_some_and(|field| shown.targeted.contains(field.name))),
+            benchmarkable: is_true(is_metric && field.has_benchmarks()),
+            benchmark_dimension: is_true(!is_metric && field.has_benchmarks()),
+            possible_values: field.values(),
         }
     }
-
-    fn of_metric(metric: &'a DefinedMetric, is_whole: bool) -> Self {
-        Self {
-            display_name: &metric.display_name,
-            definition: &metric.definition,
-            r#type: "metric",
-            format: metric.format.name(),
-            direction: if is_whole { better(metric.direction) } else { None },
-            formula: is_whole.then(|| metric.formula.to_string()),
-            adds_up: is_whole.then(|| metric.adds_up()),
-            synonyms: Vec::new(),
-            uses_spend: if is_whole { uses_spend(metric.formula.measures()) } else { None },
-            splits_spend: None,
-            has_targets: None,
-            benchmarkable: None,
-            benchmark_dimension: None,
-            possible_values: Vec::new(),
-        }
-    }
-
-    fn of_dimension(dimension: &'a DefinedDimension, is_whole: bool) -> Self {
-        Self {
-            display_name: &dimension.display_name,
-            definition: &dimension.definition,
-            r#type: "dimension",
-            format: ValueFormat::Text.name(),
-            direction: None,
-            formula: None,
-            adds_up: None,
-            synonyms: Vec::new(),
-            uses_spend: None,
-            splits_spend: (is_whole && dimension.splits_spend()).then_some(true),
-            has_targets: None,
-            benchmarkable: None,
-            benchmark_dimension: None,
-            possible_values: dimension.values.iter().map(String::as_str).collect(),
-        }
-    }
-}
-
-/// Returns which values are better; `None` if neither are.
-fn better(direction: Direction) -> Option<&'static str> {
-    (direction != Direction::Neutral).then(|| direction.name())
-}
-
-/// Returns whether some of the measures are sums over spend; `None` if none is.
-fn uses_spend(mut measures: impl Iterator<Item = Measure>) -> Option<bool> {
-    let is_spend = |measure: Measure| matches!(measure.kind(), MeasureKind::SpendMoney | MeasureKind::SpendCount);
-    measures.any(is_spend).then_some(true)
 }
 
 /// Returns the code of the currency that all accounts state; `None` if they state several, or one states none.

@@ -1,9 +1,9 @@
 //! A metric or a dimension as people read it: its texts, and how to write them as lines.
 
+use crate::Dataset;
+use crate::definitions::{DefinedDimension, DefinedMetric, Definitions};
+use crate::dictionary::{self, Additivity, DimensionSource, Direction, Field, FieldKind, Measure, Metric, Unit};
 use std::fmt;
-use trueup::Dataset;
-use trueup::definitions::{DefinedDimension, DefinedMetric, Definitions};
-use trueup::dictionary::{self, Additivity, DimensionSource, Direction, Field, FieldKind, Measure, Metric, Unit};
 
 /// A field of the dictionary or of the definitions, or a column that only the dataset has.
 #[derive(Clone, Copy, Debug)]
@@ -44,18 +44,25 @@ pub struct MetricDescription {
 }
 
 impl<'a> FieldDescription<'a> {
-    /// Returns the description of a field; `dataset` may define it, or have a column of its name.
+    /// Returns the description of a field of the dictionary or of definitions.
     #[must_use]
-    pub fn of(name: &'a str, dataset: Option<&'a Dataset>) -> Self {
+    pub fn defined(name: &'a str, definitions: Option<&'a Definitions>) -> Self {
         let defined = |definitions: &'a Definitions| {
             let metric = definitions.metric(name).map(FieldSource::Metric);
             metric.or_else(|| definitions.dimension(name).map(FieldSource::Dimension))
         };
         let source = match dictionary::field(name) {
             Some(field) => FieldSource::Dictionary(field),
-            None => dataset.and_then(|dataset| defined(dataset.definitions())).unwrap_or(FieldSource::Column),
+            None => definitions.and_then(defined).unwrap_or(FieldSource::Column),
         };
-        let has_column = |dataset: &Dataset| match source {
+        Self { name, source, is_in_dataset: None }
+    }
+
+    /// Returns the description of a field; `dataset` may define it, or have a column of its name.
+    #[must_use]
+    pub fn of(name: &'a str, dataset: Option<&'a Dataset>) -> Self {
+        let field = Self::defined(name, dataset.map(Dataset::definitions));
+        let has_column = |dataset: &Dataset| match field.source {
             FieldSource::Dictionary(Field { kind: FieldKind::Dimension(dimension), .. })
                 if dimension.source == DimensionSource::Stored =>
             {
@@ -63,7 +70,7 @@ impl<'a> FieldDescription<'a> {
             }
             _ => true,
         };
-        Self { name, source, is_in_dataset: dataset.map(has_column) }
+        Self { is_in_dataset: dataset.map(has_column), ..field }
     }
 
     /// Returns the fields of the dictionary, then the definitions of the dataset, then the columns that only it has.
@@ -161,6 +168,23 @@ impl<'a> FieldDescription<'a> {
         }
     }
 
+    /// Returns whether benchmarks support the field.
+    #[must_use]
+    pub const fn has_benchmarks(&self) -> bool {
+        matches!(self.source, FieldSource::Dictionary(field) if field.benchmark)
+    }
+
+    /// Returns whether only queries of a cohort have the field.
+    #[must_use]
+    pub fn is_only_in_cohorts(&self) -> bool {
+        let is_of_cohorts = |name: &str| dictionary::cohort_fields().any(|known| known.name == name);
+        match self.source {
+            FieldSource::Metric(metric) => metric.formula.metrics().any(is_of_cohorts),
+            FieldSource::Dimension(_) => false,
+            FieldSource::Dictionary(_) | FieldSource::Column => is_of_cohorts(self.name),
+        }
+    }
+
     /// Returns all values of a dimension that has a fixed set of values; none for any other field.
     #[must_use]
     pub fn values(&self) -> Vec<&'a str> {
@@ -200,7 +224,7 @@ impl<'a> FieldDescription<'a> {
         if !values.is_empty() {
             writeln!(out, "values     {}", values.join(", "))?;
         }
-        if matches!(self.source, FieldSource::Dictionary(field) if field.benchmark) {
+        if self.has_benchmarks() {
             writeln!(out, "benchmarks support it")?;
         }
         match self.is_in_dataset {
@@ -213,7 +237,6 @@ impl<'a> FieldDescription<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trueup::dictionary::Additivity;
 
     #[test]
     fn a_metric_adds_up_nowhere_exactly_if_its_text_says_never() {
