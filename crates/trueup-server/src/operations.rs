@@ -1,15 +1,13 @@
 //! What operators ask of a server: `GET /metrics`, `GET /ready` and `GET /health`.
 
 use crate::body::{Body, whole};
-use crate::metrics::{self, MemorySample, Metrics, Sample};
+use crate::metrics::{self, Metrics, Sample};
 use crate::readiness::Readiness;
 use crate::request_queue::RequestQueue;
 use crate::slots::ConnectionSlots;
 use http::{HeaderValue, Response, StatusCode, header};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, SystemTime};
-use trueup::Dataset;
 use trueup::service::Service;
 
 /// How the attempts of a program to open newer versions of the dataset end. Operators see it in `/metrics`. Clones
@@ -80,43 +78,17 @@ impl Operations {
         Ok(uncached(StatusCode::OK, metrics::CONTENT_TYPE, whole(self.metrics.text(&self.sample())?)))
     }
 
-    fn sample(&self) -> Sample {
-        let dataset = self.service.dataset();
-        let (columns, results) = (dataset.column_cache_counts(), dataset.result_cache_counts());
-        let memory = self.service.memory_budget();
+    fn sample(&self) -> Sample<'_> {
         Sample {
-            readiness: self.readiness.check(&self.service),
-            connections: self.slots.open_connections(),
-            max_connections: self.slots.limit(),
-            running_requests: self.queue.running(),
-            max_running_requests: self.queue.limit(),
-            waiting_requests: self.queue.waiting(),
-            memory: memory.map(|budget| MemorySample {
-                held: budget.held(),
-                peak: budget.peak(),
-                limit: budget.limit(),
-            }),
-            waiting_for_memory: self.service.waiting_for_memory(),
-            column_bytes: dataset.held_column_bytes(),
-            column_hits: columns.hits,
-            column_misses: columns.misses,
-            result_bytes: dataset.held_result_bytes(),
-            results,
-            dataset_version: dataset.manifest().map_or(0, |manifest| manifest.version),
-            dataset_events: dataset.event_rows(),
-            dataset_committed: dataset.committed().map(SystemTime::from),
-            dataset_commit: commit_duration(&dataset),
-            dataset_opened: dataset.opened(),
+            is_ready: self.readiness.check(&self.service).is_ok(),
+            slots: &self.slots,
+            queue: &self.queue,
+            service: &self.service,
+            dataset: self.service.dataset(),
             is_refresh_failing: self.refreshes.0.is_failing.load(Ordering::Relaxed),
             refresh_failures: self.refreshes.0.failures.load(Ordering::Relaxed),
         }
     }
-}
-
-/// Returns what made the version of a dataset, and how many seconds that took; `None` in memory.
-fn commit_duration(dataset: &Dataset) -> Option<(&'static str, f64)> {
-    let commit = dataset.manifest()?.commit;
-    Some((commit.operation.name(), Duration::from_millis(commit.duration_ms).as_secs_f64()))
 }
 
 /// Answers `/health`: a server that answers is alive.
