@@ -86,46 +86,37 @@ fn parameter(parameter: &Parameter) -> JsonValue {
         ("description", parameter.description(|name| format!("`{name}`")).into()),
         ("required", parameter.required.into()),
     ]);
-    let example = parameter.example;
-    match parameter.value {
-        ValueType::Name => head.with("schema", typed("string")).with("example", example),
-        ValueType::Names => {
-            let names = typed("array").with("items", typed("string"));
-            let head = head.with("style", "form").with("explode", false).with("schema", names);
-            head.with("example", texts(example.split(',')))
-        }
-        ValueType::Strings => {
-            let texts = typed("array").with("items", typed("string"));
-            head.with("style", "form").with("explode", true).with("schema", texts).with("example", vec![example.into()])
-        }
-        ValueType::Count { default, most } => {
-            let count = typed("integer").with("minimum", 0_usize).with("maximum", most).with("default", default);
+    let (text, example) = (typed("string"), parameter.example);
+    let list = |explode: bool, example: JsonValue| {
+        let texts = typed("array").with("items", typed("string"));
+        head.clone().with("style", "form").with("explode", explode).with("schema", texts).with("example", example)
+    };
+    let schema = match parameter.value {
+        ValueType::Names => return list(false, texts(example.split(','))),
+        ValueType::Strings => return list(true, texts([example])),
+        ValueType::Filter => return head.with("content", json([("schema", reference("Filter"))])),
+        ValueType::Rows | ValueType::Count { .. } => {
+            let count = typed("integer").with("minimum", 0_usize);
+            let count = match parameter.value {
+                ValueType::Count { default, most } => count.with("maximum", most).with("default", default),
+                _ => count,
+            };
             // An example of a number is a number.
-            head.with("schema", count).with("example", example.parse::<usize>().unwrap_or(default))
+            return head.with("schema", count).with("example", example.parse().unwrap_or(0_usize));
         }
-        ValueType::Date => head.with("schema", typed("string").with("format", "date")).with("example", example),
+        ValueType::Date => text.with("format", "date"),
         ValueType::Month => {
-            let schema = typed("string")
-                .with("pattern", "^([0-9]{4}-[0-9]{2}|previous-mtd)(,([0-9]{4}-[0-9]{2}|previous-mtd))*$");
-            head.with("schema", schema).with("example", example)
+            text.with("pattern", "^([0-9]{4}-[0-9]{2}|previous-mtd)(,([0-9]{4}-[0-9]{2}|previous-mtd))*$")
         }
         ValueType::Interval => {
-            let schema = typed("string").with("enum", texts(Interval::ALL.map(Interval::name)));
-            head.with("schema", schema.with("default", Interval::default().to_string())).with("example", example)
+            let names = text.with("enum", texts(Interval::ALL.map(Interval::name)));
+            names.with("default", Interval::default().to_string())
         }
-        ValueType::Pattern(pattern) => {
-            head.with("schema", typed("string").with("pattern", pattern)).with("example", example)
-        }
-        ValueType::Flag => {
-            head.with("schema", typed("string").with("pattern", "^(true|false)$")).with("example", example)
-        }
-        ValueType::Rows => head
-            .with("schema", typed("integer").with("minimum", 0_usize))
-            .with("example", example.parse().unwrap_or(0_usize)),
-        // No endpoint has these.
-        ValueType::Range => head.with("schema", typed("string")).with("example", example),
-        ValueType::Filter => head.with("content", json([("schema", reference("Filter"))])),
-    }
+        ValueType::Pattern(pattern) => text.with("pattern", pattern),
+        ValueType::Flag => text.with("pattern", "^(true|false)$"),
+        ValueType::Name | ValueType::Range => text,
+    };
+    head.with("schema", schema).with("example", example)
 }
 
 /// Returns the parameters that are named after the fields on which they filter.
