@@ -3,7 +3,7 @@
 use crate::answer::Draft;
 use crate::cell::{Cell, quoted};
 use crate::notes;
-use crate::schema::{Argument, Kind, intervals};
+use crate::schema::{Argument, Kind};
 use crate::toolbox::{Call, MAX_NAMED_ACCOUNTS};
 use crate::{Fault, personal};
 use serde_json::{Value, json};
@@ -29,11 +29,11 @@ pub(crate) static SUBJECT: [Argument; 3] = [
 ];
 
 /// How the range is split.
-pub(crate) static INTERVAL: [Argument; 1] = [Argument::of_parameter("interval", intervals(), "interval")];
+pub(crate) static INTERVAL: [Argument; 1] = [Argument::of_parameter("interval", "interval")];
 
 /// Conditions, and how leads are counted.
 pub(crate) static DETAILS: [Argument; 6] = [
-    Argument::of_parameter("where", Kind::Strings, "where"),
+    Argument::of_parameter("where", "where"),
     Argument::new(
         "having",
         Kind::Strings,
@@ -56,7 +56,7 @@ pub(crate) static DETAILS: [Argument; 6] = [
         Kind::Text,
         "An earlier version of the data: its number, or a time such as 2026-01-31T18:00:00Z.",
     ),
-    Argument::of_parameter("accounts", Kind::Strings, "account"),
+    Argument::of_parameter("accounts", "account"),
 ];
 
 /// The order of rows, and how many there are.
@@ -76,8 +76,7 @@ pub(crate) static ROWS: [Argument; 3] = [
 ];
 
 /// Whether the answer has targets.
-pub(crate) static TARGETS: [Argument; 1] =
-    [Argument::of_parameter("targets", Kind::Flag { default: false }, "targets")];
+pub(crate) static TARGETS: [Argument; 1] = [Argument::of_parameter("targets", "targets")];
 
 /// A question about numbers, checked and ready to run.
 pub(crate) struct Question {

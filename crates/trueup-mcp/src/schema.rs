@@ -2,15 +2,14 @@
 
 use crate::Fault;
 use serde_json::{Map, Value, json};
-use trueup::request::Parameter;
+use trueup::request::{Parameter, ValueType};
 use trueup::{Shown, most_similar};
 
 /// One argument of a tool.
 #[derive(Debug)]
 pub(crate) struct Argument {
     pub(crate) name: &'static str,
-    pub(crate) kind: Kind,
-    pub(crate) meaning: Meaning,
+    meaning: Meaning,
     pub(crate) is_required: bool,
 }
 
@@ -39,11 +38,11 @@ pub(crate) enum Kind {
     Row,
 }
 
-/// Where an argument is described.
+/// Where an argument is described, with the values that it has.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Meaning {
+enum Meaning {
     /// Here.
-    Own(&'static str),
+    Own(Kind, &'static str),
     /// In the description of the parameter of this name, which is spelled as the argument is.
     Parameter(&'static str),
 }
@@ -63,21 +62,37 @@ const MAX_TEXTS: usize = 200;
 
 impl Argument {
     pub(crate) const fn new(name: &'static str, kind: Kind, meaning: &'static str) -> Self {
-        Self { name, kind, meaning: Meaning::Own(meaning), is_required: false }
+        Self { name, meaning: Meaning::Own(kind, meaning), is_required: false }
     }
 
     /// Returns an argument that means what a part of a `QueryRequest` means.
-    pub(crate) const fn of_parameter(name: &'static str, kind: Kind, parameter: &'static str) -> Self {
-        Self { name, kind, meaning: Meaning::Parameter(parameter), is_required: false }
+    pub(crate) const fn of_parameter(name: &'static str, parameter: &'static str) -> Self {
+        Self { name, meaning: Meaning::Parameter(parameter), is_required: false }
     }
 
     pub(crate) const fn required(self) -> Self {
         Self { is_required: true, ..self }
     }
 
+    fn kind(&self) -> Kind {
+        let parameter = match self.meaning {
+            Meaning::Own(kind, _) => return kind,
+            Meaning::Parameter(name) => Parameter::named(name),
+        };
+        match parameter.map(|parameter| parameter.value) {
+            Some(ValueType::Names) => Kind::Names,
+            Some(ValueType::Strings) => Kind::Strings,
+            Some(ValueType::Interval) => Kind::OneOf(&["total", "month", "week", "day"]),
+            Some(ValueType::Flag) => Kind::Flag { default: false },
+            Some(ValueType::Range) => Kind::Days,
+            Some(ValueType::Pattern(pattern)) => Kind::Pattern(pattern),
+            _ => Kind::Text,
+        }
+    }
+
     fn description(&self) -> String {
         match self.meaning {
-            Meaning::Own(text) => text.to_owned(),
+            Meaning::Own(_, text) => text.to_owned(),
             Meaning::Parameter(name) => {
                 let spell =
                     |other: &str| format!("`{}`", if other == name || other == "within" { self.name } else { other });
@@ -87,7 +102,7 @@ impl Argument {
     }
 
     fn schema(&self, is_described: bool) -> Value {
-        let mut schema = match self.kind {
+        let mut schema = match self.kind() {
             // The tool that describes the argument has the details, and no client reads them twice.
             Kind::Pattern(_) | Kind::OneOf(_) if !is_described => json!({ "type": "string" }),
             Kind::Count { .. } if !is_described => json!({ "type": "integer" }),
@@ -125,7 +140,7 @@ impl Argument {
             let message = format!("`{}`: expected {what}, but found `{}`", self.name, Shown(&found));
             Err(Fault::new("invalid-argument", message, "correct the argument"))
         };
-        match (self.kind, &value) {
+        match (self.kind(), &value) {
             (Kind::Text | Kind::Pattern(_) | Kind::Days, Value::String(text)) if text.len() > MAX_TEXT => {
                 expected(&format!("at most {MAX_TEXT} bytes"))
             }
@@ -160,11 +175,6 @@ impl Argument {
             (Kind::Row, _) => expected("an object with the value of each dimension"),
         }
     }
-}
-
-/// Returns the type of the values of a part of a `QueryRequest` that has one of these.
-pub(crate) const fn intervals() -> Kind {
-    Kind::OneOf(&["total", "month", "week", "day"])
 }
 
 /// Returns the schema of the arguments of a tool.
@@ -262,36 +272,13 @@ impl Arguments {
     }
 
     fn kind(&self, name: &str) -> Option<Kind> {
-        self.groups.iter().flat_map(|group| group.arguments).find(|argument| argument.name == name).map(|it| it.kind)
+        self.groups.iter().flat_map(|group| group.arguments).find(|argument| argument.name == name).map(Argument::kind)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::toolbox::TOOLS;
-    use trueup::request::ValueType;
-
-    /// A kind says again what the parameter says, because a constant cannot ask it.
-    #[test]
-    fn arguments_have_the_values_of_their_parameters() {
-        let arguments = TOOLS.iter().flat_map(|tool| tool.groups).flat_map(|group| group.arguments);
-        for argument in arguments {
-            let Meaning::Parameter(name) = argument.meaning else { continue };
-            let parameter = Parameter::named(name).unwrap();
-            let is_same = match parameter.value {
-                ValueType::Names => matches!(argument.kind, Kind::Names),
-                ValueType::Strings => matches!(argument.kind, Kind::Strings),
-                ValueType::Interval => matches!(argument.kind, Kind::OneOf(["total", "month", "week", "day"])),
-                ValueType::Flag => matches!(argument.kind, Kind::Flag { .. } | Kind::Pattern(_)),
-                ValueType::Rows => matches!(argument.kind, Kind::Count { .. }),
-                ValueType::Range => matches!(argument.kind, Kind::Days),
-                ValueType::Pattern(pattern) => matches!(argument.kind, Kind::Pattern(other) if other == pattern),
-                _ => false,
-            };
-            assert!(is_same, "{argument:?}");
-        }
-    }
 
     #[test]
     fn schemas_are_short_together() {

@@ -31,7 +31,7 @@ static ARGUMENTS: [Argument; 4] = [
         Kind::Names,
         "`attributionCategory`, `attributionChannel`, `customerStatus` or `normalizedBusinessUnit`.",
     ),
-    Argument::of_parameter("accounts", Kind::Strings, "account"),
+    Argument::of_parameter("accounts", "account"),
 ];
 
 pub(crate) static TOOL: Tool = Tool {

@@ -15,7 +15,7 @@ static ARGUMENTS: [Argument; 5] = [
     Argument::new("field", Kind::Text, "A dimension, such as `campaign` or `account`.").required(),
     Argument::new("search", Kind::Text, "A part of a value, in any letter case."),
     Argument::new("days", Kind::Days, "As in `query`; by default all days of the data."),
-    Argument::of_parameter("accounts", Kind::Strings, "account"),
+    Argument::of_parameter("accounts", "account"),
     Argument::new("limit", Kind::Count { default: 20, most: 200 }, "The most values, the most frequent first."),
 ];
 

@@ -17,7 +17,7 @@ const MAX_DOCUMENTS: usize = 200;
 const SECTIONS: [&str; 4] = ["action_items", "deep_insights", "surprise_insights", "main_themes"];
 
 static ARGUMENTS: [Argument; 5] = [
-    Argument::of_parameter("accounts", Kind::Strings, "account"),
+    Argument::of_parameter("accounts", "account"),
     Argument::new(
         "days",
         Kind::Days,

@@ -28,7 +28,7 @@ static ARGUMENTS: [Argument; 5] = [
         "Dimensions whose values explain the change; by default `attributionChannel` and `campaign`.",
     ),
     Argument::new("top", Kind::Count { default: 3, most: 10 }, "The values to name per dimension."),
-    Argument::of_parameter("accounts", Kind::Strings, "account"),
+    Argument::of_parameter("accounts", "account"),
 ];
 
 pub(crate) static TOOL: Tool = Tool {
