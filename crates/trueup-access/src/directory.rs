@@ -1,4 +1,4 @@
-//! The interface of every directory, and the rules that directories in memory and in a file share.
+//! The interface of every directory, and the rule for its ids.
 //!
 //! A directory implements four traits: [`Organizations`] in [`organizations`], [`Users`] and [`Keys`] in [`users`], and
 //! [`Requests`].
@@ -12,7 +12,7 @@ pub use users::{Keys, Users};
 use crate::error::{Entity, Error};
 use crate::login::{Hourly, Login, Refusal};
 use crate::scope::LoginScope;
-use crate::secret::{KeyHash, SecretKey};
+use crate::secret::SecretKey;
 use crate::time::UnixTime;
 
 /// The organizations, accounts, users, grants and keys of a service. The methods are in four traits: [`Organizations`],
@@ -160,38 +160,4 @@ pub(crate) fn check_id(entity: Entity, id: &str) -> Result<(), Error> {
         None => Ok(()),
         Some(character) => Err(Error::ForbiddenCharacter { entity, id: id.to_owned(), character }),
     }
-}
-
-/// Refuses an organization that would be its own parent.
-pub(crate) fn check_parent(organization: &str, parent: &str) -> Result<(), Error> {
-    if organization == parent {
-        return Err(Error::Cycle { organization: organization.to_owned(), parent: parent.to_owned() });
-    }
-    Ok(())
-}
-
-/// Returns the hash by which a key or token is looked up; `None` if there is no key or token, or an empty one.
-pub(crate) fn credential_hash(secret: Option<&SecretKey>) -> Option<KeyHash> {
-    secret.filter(|secret| !secret.is_empty()).map(SecretKey::hash)
-}
-
-/// Returns the login of a known user.
-pub(crate) fn login(user: String, active: bool) -> Result<Login, Refusal> {
-    if active { Ok(Login::new(&user)) } else { Err(Refusal::Inactive { user }) }
-}
-
-/// Returns the login of the user of a known key.
-pub(crate) fn login_by_key(user: String, active: bool, revoked: bool) -> Result<Login, Refusal> {
-    if revoked { Err(Refusal::Revoked { user }) } else { login(user, active) }
-}
-
-/// Returns the login of the user of a known session, which is refused from `expires` on.
-pub(crate) fn login_by_session(user: String, active: bool, expires: UnixTime, now: UnixTime) -> Result<Login, Refusal> {
-    if expires <= now { Err(Refusal::Expired { user }) } else { login(user, active) }
-}
-
-/// Returns the oldest hour whose count is kept: the one before the current hour, because another thread or process may
-/// have read the clock a moment earlier.
-pub(crate) const fn oldest_counted_hour(now: UnixTime) -> i64 {
-    now.hour() - 1
 }

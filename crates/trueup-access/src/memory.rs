@@ -72,10 +72,6 @@ impl Tables for MemoryDirectory {
     fn change<T>(&self, change: impl Fn(&Transaction<'_>) -> Result<T, SqliteFault>) -> Result<T, Error> {
         self.read(change)
     }
-
-    fn change_counts<T>(&self, change: impl Fn(&Transaction<'_>) -> Result<T, SqliteFault>) -> Result<T, Error> {
-        self.read(change)
-    }
 }
 
 impl std::fmt::Debug for MemoryDirectory {

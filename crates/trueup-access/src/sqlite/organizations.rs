@@ -2,7 +2,7 @@
 
 use super::connection::{all, check_changed, check_known, execute, exists};
 use super::tables::Tables;
-use crate::directory::{Organizations, check_id, check_parent};
+use crate::directory::{Organizations, check_id};
 use crate::error::{Entity, Error};
 use crate::model::Organization;
 
@@ -15,7 +15,9 @@ impl<T: Tables> Organizations for T {
                 return Err(Error::duplicate(Entity::Organization, id).into());
             }
             if let Some(parent) = parent {
-                check_parent(id, parent)?;
+                if id == parent {
+                    return Err(Error::Cycle { organization: id.clone(), parent: parent.clone() }.into());
+                }
                 check_known(transaction, Entity::Organization, parent)?;
             }
             let sql = "INSERT INTO organizations (id, parent, umbrella) VALUES (?1, ?2, ?3)";

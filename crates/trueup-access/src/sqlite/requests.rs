@@ -2,12 +2,12 @@
 
 use super::connection::{SqliteFault, all, by_hash, check_known, execute};
 use super::tables::Tables;
-use crate::directory::{self, Requests};
+use crate::directory::Requests;
 use crate::error::{Entity, Error};
 use crate::login::{Hourly, Login, Refusal};
 use crate::model::Organization;
 use crate::scope::{GrantedRows, LoginScope};
-use crate::secret::SecretKey;
+use crate::secret::{KeyHash, SecretKey};
 use crate::time::UnixTime;
 use rusqlite::{OptionalExtension as _, Transaction};
 
@@ -30,13 +30,13 @@ macro_rules! below {
 
 impl<T: Tables> Requests for T {
     fn authenticate(&self, key: Option<&SecretKey>) -> Result<Result<Login, Refusal>, Error> {
-        let Some(hash) = directory::credential_hash(key) else { return Ok(Err(Refusal::Missing)) };
+        let Some(hash) = hash(key) else { return Ok(Err(Refusal::Missing)) };
         self.read(|transaction| {
             let sql = "SELECT hash, login, active, revoked IS NOT NULL
                 FROM user_keys JOIN users ON users.login = user_keys.user WHERE locator = ?1";
             let found = by_hash(transaction, sql, &hash, |row| Ok((row.get(1)?, row.get(2)?, row.get(3)?)))?;
             if let Some((user, active, revoked)) = found {
-                return Ok(directory::login_by_key(user, active, revoked));
+                return Ok(if revoked { Err(Refusal::Revoked { user }) } else { login(user, active) });
             }
             let sql = "SELECT hash, organization FROM organization_keys WHERE locator = ?1";
             let organization = by_hash(transaction, sql, &hash, |row| row.get(1))?;
@@ -45,16 +45,15 @@ impl<T: Tables> Requests for T {
     }
 
     fn session(&self, token: Option<&SecretKey>, now: UnixTime) -> Result<Result<Login, Refusal>, Error> {
-        let Some(hash) = directory::credential_hash(token) else { return Ok(Err(Refusal::Missing)) };
+        let Some(hash) = hash(token) else { return Ok(Err(Refusal::Missing)) };
         self.read(|transaction| {
             let sql = "SELECT hash, login, active, expires
                 FROM sessions JOIN users ON users.login = sessions.user WHERE locator = ?1";
             let found = by_hash(transaction, sql, &hash, |row| Ok((row.get(1)?, row.get(2)?, row.get(3)?)))?;
             Ok(match found {
                 None => Err(Refusal::Unknown),
-                Some((user, active, expires)) => {
-                    directory::login_by_session(user, active, UnixTime::from_seconds(expires), now)
-                }
+                Some((user, _, expires)) if UnixTime::from_seconds(expires) <= now => Err(Refusal::Expired { user }),
+                Some((user, active, _)) => login(user, active),
             })
         })
     }
@@ -63,7 +62,7 @@ impl<T: Tables> Requests for T {
         self.read(|transaction| {
             let mut statement = transaction.prepare_cached("SELECT active FROM users WHERE login = ?1")?;
             let active = statement.query_row([user], |row| row.get(0)).optional()?;
-            Ok(active.map_or(Err(Refusal::Unknown), |active| directory::login(user.to_owned(), active)))
+            Ok(active.map_or(Err(Refusal::Unknown), |active| login(user.to_owned(), active)))
         })
     }
 
@@ -74,7 +73,8 @@ impl<T: Tables> Requests for T {
 
     fn count(&self, login: &Login, now: UnixTime) -> Result<Hourly, Error> {
         let (user, hour, limit) = (login.user(), now.hour(), self.settings().hourly_limit);
-        let oldest = directory::oldest_counted_hour(now);
+        // The hour before stays, because another thread or process may have read the clock a moment earlier.
+        let oldest = hour - 1;
         self.change_counts(|transaction| {
             check_known(transaction, Entity::User, user)?;
             execute(transaction, "DELETE FROM hourly_counts WHERE user = ?1 AND hour < ?2", (user, oldest))?;
@@ -95,6 +95,16 @@ impl<T: Tables> Requests for T {
         })?;
         Ok(self.settings().hourly_limit.saturating_sub(counted.unwrap_or_default()))
     }
+}
+
+/// Returns the hash by which a key or token is looked up; `None` if there is no key or token, or an empty one.
+fn hash(secret: Option<&SecretKey>) -> Option<KeyHash> {
+    secret.filter(|secret| !secret.is_empty()).map(SecretKey::hash)
+}
+
+/// Returns the login of a known user.
+fn login(user: String, active: bool) -> Result<Login, Refusal> {
+    if active { Ok(Login::new(&user)) } else { Err(Refusal::Inactive { user }) }
 }
 
 /// Collects what is at and below the grants of a user.

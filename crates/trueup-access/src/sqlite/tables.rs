@@ -17,5 +17,7 @@ pub(crate) trait Tables {
     fn change<T>(&self, change: impl Fn(&Transaction<'_>) -> Result<T, SqliteFault>) -> Result<T, Error>;
 
     /// Changes hourly counts in one transaction. A loss of power may undo the last ones.
-    fn change_counts<T>(&self, change: impl Fn(&Transaction<'_>) -> Result<T, SqliteFault>) -> Result<T, Error>;
+    fn change_counts<T>(&self, change: impl Fn(&Transaction<'_>) -> Result<T, SqliteFault>) -> Result<T, Error> {
+        self.change(change)
+    }
 }
