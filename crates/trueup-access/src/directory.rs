@@ -154,7 +154,7 @@ pub(crate) fn check_id(entity: Entity, id: &str) -> Result<(), Error> {
         Entity::User => &[],
     };
     if id.is_empty() {
-        return Err(Error::EmptyId { entity });
+        return Err(Error::EmptyId(entity));
     }
     match id.chars().find(|character| forbidden.contains(character)) {
         None => Ok(()),

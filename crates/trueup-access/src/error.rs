@@ -61,12 +61,9 @@ pub enum Error {
         /// The id as given.
         id: String,
     },
-    /// The id is empty.
-    #[error("{entity} ids cannot be empty")]
-    EmptyId {
-        /// What was to be added.
-        entity: Entity,
-    },
+    /// The id of what was to be added is empty.
+    #[error("{0} ids cannot be empty")]
+    EmptyId(Entity),
     /// The id contains a character that a request could not carry.
     #[error("{entity} ids cannot contain `{character}`, but found `{id}`")]
     ForbiddenCharacter {
@@ -86,11 +83,8 @@ pub enum Error {
         parent: String,
     },
     /// The organization cannot be removed, because others are directly under it.
-    #[error("organization `{id}` has organizations below it; move or remove them first")]
-    HasChildren {
-        /// The organization.
-        id: String,
-    },
+    #[error("organization `{0}` has organizations below it; move or remove them first")]
+    HasChildren(String),
     /// The account is already directly under the organization.
     #[error("account `{account}` is already under organization `{organization}`")]
     AlreadyPlaced {
@@ -131,18 +125,12 @@ pub enum Error {
         /// The key's number.
         key: KeyId,
     },
-    /// An organization key to retire is empty, or already known.
-    #[error("a key for organization `{organization}` cannot be retired: it is empty, or already known")]
-    KeyTaken {
-        /// The organization's id.
-        organization: String,
-    },
+    /// A key to retire of this organization is empty, or already known.
+    #[error("a key for organization `{0}` cannot be retired: it is empty, or already known")]
+    KeyTaken(String),
     /// A key prefix is not 1 to 32 characters out of `A-Z`, `a-z`, `0-9`, `-` and `_`.
-    #[error("expected a key prefix of 1 to 32 letters, digits, `-` or `_`, but found `{prefix}`")]
-    InvalidPrefix {
-        /// The prefix as given.
-        prefix: String,
-    },
+    #[error("expected a key prefix of 1 to 32 letters, digits, `-` or `_`, but found `{0}`")]
+    InvalidPrefix(String),
     /// The operating system provided no random bytes, so no key or session was created.
     #[error("the operating system provided no random bytes for a key")]
     NoRandomness(#[from] getrandom::Error),
@@ -150,11 +138,8 @@ pub enum Error {
     #[error(transparent)]
     Storage(#[from] StorageError),
     /// Another process or thread held the file for longer than a call waits, or the file was replaced again and again.
-    #[error("another process holds the directory `{}`; try again when it has finished", path.display())]
-    Locked {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("another process holds the directory `{}`; try again when it has finished", .0.display())]
+    Locked(PathBuf),
     /// The contents of the file are unreadable, or contradict each other.
     #[error("the directory `{}` is damaged: {finding}; restore it from a backup", path.display())]
     Damaged {
@@ -164,23 +149,14 @@ pub enum Error {
         finding: String,
     },
     /// The file is empty, for example because a copy failed.
-    #[error("the directory `{}` is an empty file; restore it from a backup, or remove it to create a new one", path.display())]
-    EmptyFile {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("the directory `{}` is an empty file; restore it from a backup, or remove it to create a new one", .0.display())]
+    EmptyFile(PathBuf),
     /// The path is not a regular file, but a folder, a pipe, or a device.
-    #[error("the directory `{}` is not a regular file", path.display())]
-    NotAFile {
-        /// The path.
-        path: PathBuf,
-    },
+    #[error("the directory `{}` is not a regular file", .0.display())]
+    NotAFile(PathBuf),
     /// The file is a SQLite database, but not a directory.
-    #[error("`{}` is a SQLite database, but not a directory of trueup", path.display())]
-    NotADirectory {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("`{}` is a SQLite database, but not a directory of trueup", .0.display())]
+    NotADirectory(PathBuf),
     /// The file was written by a later version of trueup.
     #[error("the directory `{}` has version {found}, but this version of trueup supports versions up to {known}; use a later one", path.display())]
     TooNew {
@@ -217,11 +193,11 @@ impl Error {
             self,
             Self::NoRandomness(_)
                 | Self::Storage(_)
-                | Self::Locked { .. }
+                | Self::Locked(_)
                 | Self::Damaged { .. }
-                | Self::EmptyFile { .. }
-                | Self::NotAFile { .. }
-                | Self::NotADirectory { .. }
+                | Self::EmptyFile(_)
+                | Self::NotAFile(_)
+                | Self::NotADirectory(_)
                 | Self::TooNew { .. }
         )
     }

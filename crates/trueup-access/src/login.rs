@@ -56,30 +56,18 @@ pub enum Refusal {
     /// No such key, token or user is known.
     #[error("unknown credentials")]
     Unknown,
-    /// The key was rotated or deleted.
-    #[error("a revoked key of user `{user}`")]
-    Revoked {
-        /// The owner of the key.
-        user: String,
-    },
+    /// The key of this user was rotated or deleted.
+    #[error("a revoked key of user `{0}`")]
+    Revoked(String),
     /// The user is inactive.
-    #[error("user `{user}` is inactive")]
-    Inactive {
-        /// The user.
-        user: String,
-    },
-    /// The key is a retired key of an organization; keys of organizations are no longer accepted.
-    #[error("a retired key of organization `{organization}`")]
-    OrganizationKey {
-        /// The organization.
-        organization: String,
-    },
-    /// The session has expired.
-    #[error("an expired session of user `{user}`")]
-    Expired {
-        /// The owner of the session.
-        user: String,
-    },
+    #[error("user `{0}` is inactive")]
+    Inactive(String),
+    /// The key is a retired key of this organization; keys of organizations are no longer accepted.
+    #[error("a retired key of organization `{0}`")]
+    OrganizationKey(String),
+    /// The session of this user has expired.
+    #[error("an expired session of user `{0}`")]
+    Expired(String),
 }
 
 /// Whether a user may send one more request in this clock hour.
@@ -92,16 +80,14 @@ pub enum Refusal {
 /// let login = directory.login("anna")?.unwrap();
 /// let quarter_past = UnixTime::from_seconds(900);
 /// assert_eq!(directory.count(&login, quarter_past)?, Hourly::Allowed);
-/// assert_eq!(directory.count(&login, quarter_past)?, Hourly::Limited { retry_after_seconds: 2700 });
+/// assert_eq!(directory.count(&login, quarter_past)?, Hourly::Limited(2700));
 /// # Ok::<(), trueup_access::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hourly {
     /// The request is allowed, and counted.
     Allowed,
-    /// The limit is reached. The request is not counted.
-    Limited {
-        /// Seconds until the next clock hour: 1 to 3600.
-        retry_after_seconds: u32,
-    },
+    /// The limit is reached until the next clock hour, which begins in this many seconds: 1 to 3600. The request is not
+    /// counted.
+    Limited(u32),
 }

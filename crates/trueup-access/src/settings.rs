@@ -41,12 +41,12 @@ impl DirectorySettings {
     /// use trueup_access::{DirectorySettings, Error};
     ///
     /// assert!(DirectorySettings::default().key_prefix("acme").is_ok());
-    /// assert!(matches!(DirectorySettings::default().key_prefix("a b"), Err(Error::InvalidPrefix { .. })));
+    /// assert!(matches!(DirectorySettings::default().key_prefix("a b"), Err(Error::InvalidPrefix(_))));
     /// ```
     pub fn key_prefix(mut self, prefix: &str) -> Result<Self, Error> {
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
         if !(1..=32).contains(&prefix.len()) || !prefix.bytes().all(allowed) {
-            return Err(Error::InvalidPrefix { prefix: prefix.to_owned() });
+            return Err(Error::InvalidPrefix(prefix.to_owned()));
         }
         prefix.clone_into(&mut self.key_prefix);
         Ok(self)

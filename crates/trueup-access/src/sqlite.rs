@@ -149,7 +149,7 @@ impl SqliteDirectory {
                 return result;
             }
             if Instant::now() >= deadline {
-                return Err(Error::Locked { path: self.path.clone() });
+                return Err(Error::Locked(self.path.clone()));
             }
         }
     }

@@ -170,9 +170,7 @@ impl From<RequestError> for Failure {
             RequestError::Benchmarks => {
                 Self::usage("only `trueup query` and `trueup batch` have `--compare benchmarks`")
             }
-            RequestError::MissingMetric { unknown: None } => {
-                Self::request(format!("{error}; `trueup query --help` lists all"))
-            }
+            RequestError::MissingMetric(None) => Self::request(format!("{error}; `trueup query --help` lists all")),
             _ => Self::request(error),
         }
     }

@@ -55,8 +55,8 @@ impl From<RequestError> for Fault {
                 Self::new("inaccessible-accounts", message, "name keys of accounts; `overview` has them")
             }
             // A name that is unknown was probably meant as the metric.
-            RequestError::MissingMetric { unknown: Some(unknown) } => (*unknown).into(),
-            RequestError::MissingMetric { .. } => {
+            RequestError::MissingMetric(Some(unknown)) => (*unknown).into(),
+            RequestError::MissingMetric(_) => {
                 Self::new("missing-metric", message, "find the names of metrics with `find_fields`").example(QUERY)
             }
             RequestError::Filter(_) => Self::new(

@@ -75,8 +75,8 @@ impl From<InvalidParameter> for Failure {
 impl From<RequestError> for Failure {
     fn from(error: RequestError) -> Self {
         match error {
-            RequestError::MissingMetric { unknown: Some(error) } => Self::refused(*error),
-            RequestError::MissingMetric { .. } => Self::Query(format!("{error}; `trueup.fields()` lists all")),
+            RequestError::MissingMetric(Some(error)) => Self::refused(*error),
+            RequestError::MissingMetric(_) => Self::Query(format!("{error}; `trueup.fields()` lists all")),
             RequestError::Engine(error) => Self::refused(error),
             RequestError::Filter(error) => error.into(),
             RequestError::Benchmarks => Self::Query("only `Dataset.query` has `compare=\"benchmarks\"`".to_owned()),

@@ -13,21 +13,14 @@ use trueup::service::Response as FacadeResponse;
 pub(crate) enum HttpError {
     /// The bytes are not a request of HTTP/1.1.
     Malformed,
-    UrlTooLong {
-        limit: usize,
-    },
-    HeadersTooLarge {
-        limit: usize,
-    },
-    TooManyHeaders {
-        limit: usize,
-    },
+    /// This and the following have the limit.
+    UrlTooLong(usize),
+    HeadersTooLarge(usize),
+    TooManyHeaders(usize),
     /// The header `Host` does not follow RFC 9112, section 3.2.
     Host(HostFault),
-    /// The body of a request to a door is too large, or has not arrived in time.
-    Body {
-        limit: usize,
-    },
+    /// The body of a request to a door is larger than this, or has not arrived in time.
+    Body(usize),
     /// The listener of operators has no such path.
     NotForOperators,
     /// trueup is at fault.
@@ -81,11 +74,11 @@ impl HttpError {
         let url = uri.path_and_query().map_or(0, |both| both.as_str().len());
         let bytes = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum::<usize>();
         if url > settings.max_url_bytes {
-            Some(Self::UrlTooLong { limit: settings.max_url_bytes })
+            Some(Self::UrlTooLong(settings.max_url_bytes))
         } else if headers.len() > settings.max_headers {
-            Some(Self::TooManyHeaders { limit: settings.max_headers })
+            Some(Self::TooManyHeaders(settings.max_headers))
         } else if bytes > settings.max_header_bytes {
-            Some(Self::HeadersTooLarge { limit: settings.max_header_bytes })
+            Some(Self::HeadersTooLarge(settings.max_header_bytes))
         } else {
             HostFault::of(request.version(), headers).map(Self::Host)
         }
@@ -93,14 +86,14 @@ impl HttpError {
 
     /// Returns why hyper has refused a request with a status, as far as the head of the request shows it.
     pub(crate) fn of_refused(status: StatusCode, head: &HeadReader, settings: &Settings) -> Self {
-        let too_long = Self::UrlTooLong { limit: settings.max_url_bytes.min(MAX_TARGET_BYTES) };
+        let too_long = Self::UrlTooLong(settings.max_url_bytes.min(MAX_TARGET_BYTES));
         match status {
             StatusCode::URI_TOO_LONG => too_long,
             StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE if head.is_in_target() => too_long,
             StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE if head.headers() > settings.max_headers => {
-                Self::TooManyHeaders { limit: settings.max_headers }
+                Self::TooManyHeaders(settings.max_headers)
             }
-            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => Self::HeadersTooLarge { limit: settings.max_header_bytes },
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => Self::HeadersTooLarge(settings.max_header_bytes),
             _ => Self::Malformed,
         }
     }
@@ -115,23 +108,23 @@ impl HttpError {
                  `Host: localhost`"
                     .to_owned(),
             ),
-            Self::UrlTooLong { limit } => (
+            Self::UrlTooLong(limit) => (
                 StatusCode::URI_TOO_LONG,
                 "url-too-long",
                 format!("path and query are too long, and the limit is {limit} bytes; ask for fewer fields or filters"),
             ),
-            Self::HeadersTooLarge { limit } => (
+            Self::HeadersTooLarge(limit) => (
                 StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
                 "headers-too-large",
                 format!("the headers are too large, and the limit is {limit} bytes; send fewer of them"),
             ),
-            Self::TooManyHeaders { limit } => (
+            Self::TooManyHeaders(limit) => (
                 StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
                 "headers-too-large",
                 format!("there are too many headers, and the limit is {limit}; send fewer of them"),
             ),
             Self::Host(fault) => (StatusCode::BAD_REQUEST, "invalid-host", fault.message().to_owned()),
-            Self::Body { limit } => (
+            Self::Body(limit) => (
                 StatusCode::PAYLOAD_TOO_LARGE,
                 "body-too-large",
                 format!("the body is too large or did not arrive in time, and the limit is {limit} bytes; send a smaller one"),

@@ -188,8 +188,8 @@ pub fn log_failure(error: &ServiceError) {
     match error {
         _ if status < 500 => {}
         ServiceError::Timeout(interruption) => tracing::warn!(status, cause = %interruption, "not answered"),
-        ServiceError::Overloaded { .. } => tracing::warn!(status, "not answered: out of memory"),
-        ServiceError::BenchmarksGathering { .. } => {
+        ServiceError::Overloaded(_) => tracing::warn!(status, "not answered: out of memory"),
+        ServiceError::BenchmarksGathering(_) => {
             tracing::info!(status, "not answered: benchmarks are being computed");
         }
         other => tracing::error!(status, cause = causes(other), "not answered"),

@@ -349,9 +349,7 @@ async fn answer_at_door(facade: &FacadeCaller, door: &dyn Door, request: Request
     let body = timeout(facade.body_timeout, Limited::new(body, facade.max_body_bytes).collect()).await;
     enter(RequestStage::Work);
     let Ok(Ok(body)) = body else {
-        return Some(
-            HttpError::Body { limit: facade.max_body_bytes }.response(accept_encoding(&parts.headers).as_deref()),
-        );
+        return Some(HttpError::Body(facade.max_body_bytes).response(accept_encoding(&parts.headers).as_deref()));
     };
     bare_key(&mut parts.headers);
     let asked = facade_request(&parts, Interrupt::default());

@@ -186,7 +186,7 @@ pub trait Keys {
     /// # let now = UnixTime::from_seconds(0);
     /// let key = directory.create_key("anna", now)?;
     /// directory.delete_key("anna", key.id, now)?;
-    /// assert_eq!(directory.authenticate(Some(&key.secret))?, Err(Refusal::Revoked { user: "anna".into() }));
+    /// assert_eq!(directory.authenticate(Some(&key.secret))?, Err(Refusal::Revoked("anna".into())));
     /// # Ok::<(), trueup_access::Error>(())
     /// ```
     fn delete_key(&self, user: &str, key: KeyId, now: UnixTime) -> Result<(), Error>;
@@ -218,7 +218,7 @@ pub trait Keys {
     /// # directory.add_organization(&Organization::new("acme"))?;
     /// let key = SecretKey::new("org_0123");
     /// directory.retire_organization_key("acme", &key)?;
-    /// assert_eq!(directory.authenticate(Some(&key))?, Err(Refusal::OrganizationKey { organization: "acme".into() }));
+    /// assert_eq!(directory.authenticate(Some(&key))?, Err(Refusal::OrganizationKey("acme".into())));
     /// # Ok::<(), trueup_access::Error>(())
     /// ```
     fn retire_organization_key(&self, organization: &str, key: &SecretKey) -> Result<(), Error>;

@@ -35,7 +35,7 @@ impl<'a> CompanionFiles<'a> {
             match record.try_lock() {
                 Ok(()) => return Ok(Self { path, record }),
                 Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(PAUSE),
-                Err(TryLockError::WouldBlock) => return Err(Error::Locked { path: path.to_owned() }),
+                Err(TryLockError::WouldBlock) => return Err(Error::Locked(path.to_owned())),
                 Err(TryLockError::Error(error)) => return Err(StorageError::new(path, error).into()),
             }
         }
@@ -134,7 +134,7 @@ impl FileIdentity {
     pub(super) fn of(path: &Path) -> Result<Self, Error> {
         let metadata = path.metadata().map_err(|source| StorageError::new(path, source))?;
         if !metadata.is_file() {
-            return Err(Error::NotAFile { path: path.to_owned() });
+            return Err(Error::NotAFile(path.to_owned()));
         }
         Ok(Self::from(&metadata))
     }

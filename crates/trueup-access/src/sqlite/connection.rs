@@ -100,13 +100,13 @@ impl SqliteFault {
     pub(crate) fn at(self, path: &Path) -> Error {
         let path = path.to_owned();
         match self {
-            _ if self.is_busy() => Error::Locked { path },
+            _ if self.is_busy() => Error::Locked(path),
             Self::Sqlite(source) if source.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
                 Error::Damaged { path, finding: source.to_string() }
             }
             Self::Sqlite(source) => StorageError::new(&path, source).into(),
             Self::Findings(findings) => Error::Damaged { path, finding: findings.join("; ") },
-            Self::Replaced => Error::Locked { path },
+            Self::Replaced => Error::Locked(path),
             Self::Error(error) => error,
         }
     }

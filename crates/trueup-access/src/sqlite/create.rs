@@ -113,7 +113,7 @@ fn missing_steps<'s>(
     let application = number("PRAGMA application_id")?;
     let version = number("PRAGMA user_version")?;
     if application != APPLICATION_ID || version < 1 {
-        return Err(Error::NotADirectory { path: path.to_owned() }.into());
+        return Err(Error::NotADirectory(path.to_owned()).into());
     }
     let missing = usize::try_from(version).ok().and_then(|version| steps.get(version..));
     missing.ok_or_else(|| Error::TooNew { path: path.to_owned(), found: version, known: latest_version(steps) }.into())

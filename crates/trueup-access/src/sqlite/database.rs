@@ -45,7 +45,7 @@ impl OpenDatabase {
         let path = path.canonicalize().map_err(failed)?;
         let bytes = path.metadata().map_err(failed)?.len();
         if bytes == 0 {
-            return Err(Error::EmptyFile { path });
+            return Err(Error::EmptyFile(path));
         }
         let (identity, writers) = Self::open_writers(&path, deadline)?;
         let checked = retry_while_busy(deadline, || {
@@ -79,7 +79,7 @@ impl OpenDatabase {
             let writers = opened.and_then(Writers::allow_checkpoint_on_close).map_err(|fault| fault.at(path))?;
             return Ok((identity, writers));
         }
-        Err(Error::Locked { path: path.to_owned() })
+        Err(Error::Locked(path.to_owned()))
     }
 
     pub(super) const fn identity(&self) -> FileIdentity {

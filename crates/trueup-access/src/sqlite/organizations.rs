@@ -55,7 +55,7 @@ impl<T: Tables> Organizations for T {
     fn remove_organization(&self, id: &str) -> Result<(), Error> {
         self.change(|transaction| {
             if exists(transaction, "SELECT 1 FROM organizations WHERE parent = ?1", [id])? {
-                return Err(Error::HasChildren { id: id.to_owned() }.into());
+                return Err(Error::HasChildren(id.to_owned()).into());
             }
             let rows = execute(transaction, "DELETE FROM organizations WHERE id = ?1", [id])?;
             check_changed(rows, || Error::unknown(Entity::Organization, id))

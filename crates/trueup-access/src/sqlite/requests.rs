@@ -36,11 +36,11 @@ impl<T: Tables> Requests for T {
                 FROM user_keys JOIN users ON users.login = user_keys.user WHERE locator = ?1";
             let found = by_hash(transaction, sql, &hash, |row| Ok((row.get(1)?, row.get(2)?, row.get(3)?)))?;
             if let Some((user, active, revoked)) = found {
-                return Ok(if revoked { Err(Refusal::Revoked { user }) } else { login(user, active) });
+                return Ok(if revoked { Err(Refusal::Revoked(user)) } else { login(user, active) });
             }
             let sql = "SELECT hash, organization FROM organization_keys WHERE locator = ?1";
             let organization = by_hash(transaction, sql, &hash, |row| row.get(1))?;
-            Ok(Err(organization.map_or(Refusal::Unknown, |organization| Refusal::OrganizationKey { organization })))
+            Ok(Err(organization.map_or(Refusal::Unknown, Refusal::OrganizationKey)))
         })
     }
 
@@ -52,7 +52,7 @@ impl<T: Tables> Requests for T {
             let found = by_hash(transaction, sql, &hash, |row| Ok((row.get(1)?, row.get(2)?, row.get(3)?)))?;
             Ok(match found {
                 None => Err(Refusal::Unknown),
-                Some((user, _, expires)) if UnixTime::from_seconds(expires) <= now => Err(Refusal::Expired { user }),
+                Some((user, _, expires)) if UnixTime::from_seconds(expires) <= now => Err(Refusal::Expired(user)),
                 Some((user, active, _)) => login(user, active),
             })
         })
@@ -81,7 +81,7 @@ impl<T: Tables> Requests for T {
             let sql = "INSERT INTO hourly_counts (user, hour, requests) SELECT ?1, ?2, 1 WHERE ?3 > 0
                 ON CONFLICT (user, hour) DO UPDATE SET requests = requests + 1 WHERE requests < ?3";
             Ok(match execute(transaction, sql, (user, hour, limit))? {
-                0 => Hourly::Limited { retry_after_seconds: now.until_next_hour() },
+                0 => Hourly::Limited(now.until_next_hour()),
                 _ => Hourly::Allowed,
             })
         })
@@ -104,7 +104,7 @@ fn hash(secret: Option<&SecretKey>) -> Option<KeyHash> {
 
 /// Returns the login of a known user.
 fn login(user: String, active: bool) -> Result<Login, Refusal> {
-    if active { Ok(Login::new(&user)) } else { Err(Refusal::Inactive { user }) }
+    if active { Ok(Login::new(&user)) } else { Err(Refusal::Inactive(user)) }
 }
 
 /// Collects what is at and below the grants of a user.

@@ -125,7 +125,7 @@ impl<T: Tables> Keys for T {
             let sql = "SELECT hash FROM user_keys WHERE locator = ?1
                 UNION ALL SELECT hash FROM organization_keys WHERE locator = ?1";
             if key.is_empty() || by_hash(transaction, sql, &hash, |_| Ok(()))?.is_some() {
-                return Err(Error::KeyTaken { organization: organization.to_owned() }.into());
+                return Err(Error::KeyTaken(organization.to_owned()).into());
             }
             let sql = "INSERT INTO organization_keys (organization, locator, hash) VALUES (?1, ?2, ?3)";
             execute(transaction, sql, (organization, hash.locator(), hash.as_bytes())).map(drop)

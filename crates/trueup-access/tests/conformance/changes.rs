@@ -43,7 +43,7 @@ fn removing_an_organization_removes_its_grants_but_not_its_accounts() {
         build_tree(directory, &[("a", None), ("b", Some("a"))], &[("1", "b"), ("1", "a")]);
         directory.add_user("u").unwrap();
         directory.grant("u", &organization("b")).unwrap();
-        assert!(matches!(directory.remove_organization("a"), Err(Error::HasChildren { id }) if id == "a"));
+        assert!(matches!(directory.remove_organization("a"), Err(Error::HasChildren(id)) if id == "a"));
         directory.remove_organization("b").unwrap();
         assert!(directory.grants("u").unwrap().is_empty());
         assert!(reach_of(directory, "u").accounts().is_empty());
@@ -107,7 +107,7 @@ fn an_inactive_user_is_refused_until_active_again() {
         let key = directory.create_key("u", NOW).unwrap().secret;
         let token = directory.open_session("u", NOW, NOW.plus_seconds(60)).unwrap();
         directory.set_active("u", false).unwrap();
-        let inactive = Err(Refusal::Inactive { user: "u".into() });
+        let inactive = Err(Refusal::Inactive("u".into()));
         assert_eq!(directory.authenticate(Some(&key)).unwrap(), inactive);
         assert_eq!(directory.session(Some(&token), NOW).unwrap(), inactive);
         assert_eq!(directory.login("u").unwrap(), inactive);

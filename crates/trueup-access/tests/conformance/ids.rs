@@ -7,7 +7,7 @@ use trueup_access::{Entity, Error, Organization};
 fn empty_ids_are_refused() {
     both(|directory| {
         let empty = |result: Result<(), Error>, expected: Entity| {
-            assert!(matches!(result, Err(Error::EmptyId { entity }) if entity == expected), "{expected}");
+            assert!(matches!(result, Err(Error::EmptyId(entity)) if entity == expected), "{expected}");
         };
         empty(directory.add_organization(&Organization::new("")), Entity::Organization);
         empty(directory.add_account(""), Entity::Account);

@@ -59,7 +59,7 @@ fn a_rotated_key_is_refused_and_the_new_one_is_accepted() {
         let later = NOW.plus_seconds(5);
         let second = directory.rotate_key("u", first.id, later).unwrap();
         assert_ne!(first.secret.reveal(), second.secret.reveal());
-        assert_eq!(user_of(directory, &first.secret), Err(Refusal::Revoked { user: "u".into() }));
+        assert_eq!(user_of(directory, &first.secret), Err(Refusal::Revoked("u".into())));
         assert_eq!(user_of(directory, &second.secret), Ok("u".into()));
         assert_eq!(user_of(directory, &other.secret), Ok("u".into()));
         let listed = [KeyEntry { id: other.id, created: NOW }, KeyEntry { id: second.id, created: later }];
@@ -81,13 +81,13 @@ fn a_deleted_key_is_refused() {
         assert!(matches!(directory.rotate_key("v", key.id, NOW), Err(Error::UnknownKey { .. })));
         assert_eq!(user_of(directory, &key.secret), Ok("u".into()));
         directory.delete_key("u", key.id, NOW).unwrap();
-        assert_eq!(user_of(directory, &key.secret), Err(Refusal::Revoked { user: "u".into() }));
+        assert_eq!(user_of(directory, &key.secret), Err(Refusal::Revoked("u".into())));
         assert!(directory.keys("u").unwrap().is_empty());
         assert!(matches!(directory.delete_key("u", key.id, NOW), Err(Error::UnknownKey { .. })));
         assert!(matches!(directory.delete_key("w", key.id, NOW), Err(Error::Unknown { .. })));
         // The refusal of a revoked key does not depend on whether its user is active.
         directory.set_active("u", false).unwrap();
-        assert_eq!(user_of(directory, &key.secret), Err(Refusal::Revoked { user: "u".into() }));
+        assert_eq!(user_of(directory, &key.secret), Err(Refusal::Revoked("u".into())));
     });
 }
 
@@ -100,11 +100,11 @@ fn retired_organization_keys_are_recognized_and_refused() {
         let key = SecretKey::new("org_of_old");
         assert_eq!(user_of(directory, &key), Err(Refusal::Unknown));
         directory.retire_organization_key("o", &key).unwrap();
-        assert_eq!(user_of(directory, &key), Err(Refusal::OrganizationKey { organization: "o".into() }));
+        assert_eq!(user_of(directory, &key), Err(Refusal::OrganizationKey("o".into())));
 
         assert!(matches!(directory.retire_organization_key("?", &key), Err(Error::Unknown { .. })));
         for taken in [&key, &live, &SecretKey::new("")] {
-            assert!(matches!(directory.retire_organization_key("o", taken), Err(Error::KeyTaken { .. })));
+            assert!(matches!(directory.retire_organization_key("o", taken), Err(Error::KeyTaken(_))));
         }
         assert_eq!(user_of(directory, &live), Ok("u".into()));
         directory.remove_organization("o").unwrap();
@@ -136,7 +136,7 @@ fn a_session_lasts_until_it_expires() {
         let at = |seconds| directory.session(Some(&token), NOW.plus_seconds(seconds)).unwrap();
         assert_eq!(at(0).unwrap().user(), "u");
         assert!(at(9).is_ok());
-        assert_eq!(at(10), Err(Refusal::Expired { user: "u".into() }));
+        assert_eq!(at(10), Err(Refusal::Expired("u".into())));
         assert_eq!(directory.session(None, NOW).unwrap(), Err(Refusal::Missing));
         assert_eq!(directory.session(Some(&SecretKey::new("")), NOW).unwrap(), Err(Refusal::Missing));
         assert_eq!(directory.session(Some(&SecretKey::new("guess")), NOW).unwrap(), Err(Refusal::Unknown));
@@ -164,7 +164,7 @@ fn opening_a_session_removes_expired_ones() {
         directory.add_user("u").unwrap();
         let old = directory.open_session("u", NOW, NOW.plus_seconds(10)).unwrap();
         let later = NOW.plus_seconds(10);
-        assert_eq!(directory.session(Some(&old), later).unwrap(), Err(Refusal::Expired { user: "u".into() }));
+        assert_eq!(directory.session(Some(&old), later).unwrap(), Err(Refusal::Expired("u".into())));
         directory.open_session("u", later, later.plus_seconds(10)).unwrap();
         assert_eq!(directory.session(Some(&old), later).unwrap(), Err(Refusal::Unknown));
     });

@@ -144,7 +144,7 @@ fn a_stored_hash_with_one_wrong_bit_is_not_accepted() {
     let retired = SecretKey::new("org_of_old");
     directory.retire_organization_key("o", &retired).unwrap();
     let are_recognized = || {
-        let organization = Refusal::OrganizationKey { organization: "o".into() };
+        let organization = Refusal::OrganizationKey("o".into());
         [
             directory.authenticate(Some(&key)).unwrap().is_ok(),
             directory.session(Some(&token), NOW).unwrap().is_ok(),

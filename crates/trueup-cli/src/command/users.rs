@@ -201,7 +201,7 @@ fn grant(paths: &DirectoryPaths, directory: &dyn Directory, user: &str, grants: 
 /// Creates a session and prints its token.
 fn login(directory: &dyn Directory, user: &str, hours: u32) -> Result<(), Failure> {
     // A session of an inactive user would be created, and refused by the service.
-    if let Err(Refusal::Inactive { .. }) = directory.login(user)? {
+    if let Err(Refusal::Inactive(_)) = directory.login(user)? {
         return Err(Failure::request(format!(
             "user `{user}` is inactive; `trueup users enable` makes the user active again"
         )));

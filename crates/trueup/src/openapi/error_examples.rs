@@ -44,12 +44,12 @@ fn error(name: &str) -> Option<ServiceError> {
     let invalid_month = |text| BenchmarkPeriod::read(Some(text), day(20_119)).err().map(ServiceError::Benchmarks);
     let Limits { account_intervals, rows, documents, .. } = Limits::default();
     Some(match name {
-        "method-not-allowed" => ServiceError::MethodNotAllowed { method: text("POST") },
-        "not-found" => ServiceError::NotFound { path: text("/api/acme/reports") },
+        "method-not-allowed" => ServiceError::MethodNotAllowed(text("POST")),
+        "not-found" => ServiceError::NotFound(text("/api/acme/reports")),
         "unauthorized" => ServiceError::Unauthorized(Refusal::Missing),
         "signed-out" => ServiceError::SignedOut(Refusal::Missing),
-        "rate-limited" => ServiceError::RateLimited { retry_after_seconds: 2_700 },
-        "inaccessible-organization" => ServiceError::InaccessibleOrganization { segment: text("elsewhere") },
+        "rate-limited" => ServiceError::RateLimited(2_700),
+        "inaccessible-organization" => ServiceError::InaccessibleOrganization(text("elsewhere")),
         "inaccessible-accounts" => ServiceError::InaccessibleAccounts(OutOfReach { account: text("elsewhere") }),
         "missing-fields" => ServiceError::Query(QueryError::MissingFields),
         "missing-range" => ServiceError::MissingRange(MissingRange::Needed("start")),
@@ -63,9 +63,7 @@ fn error(name: &str) -> Option<ServiceError> {
             let fault = NotCompared::from(ParseComparisonRangeError(text("last"))).to_string();
             ServiceError::InvalidQuery(InvalidQuery::Value { parameter: "compare", fault })
         }
-        "invalid-query-encoding" => {
-            ServiceError::InvalidQuery(InvalidQuery::NotUtf8 { parameter: text("campaign=%FF") })
-        }
+        "invalid-query-encoding" => ServiceError::InvalidQuery(InvalidQuery::NotUtf8(text("campaign=%FF"))),
         "invalid-fields" => ServiceError::Query(QueryError::ReservedField { name: text("start") }),
         "unknown-interval" => ServiceError::UnknownInterval(UnknownInterval(text("year"))),
         "invalid-date" => ServiceError::InvalidDate { parameter: "start", text: text("01/31/2025") },
@@ -90,15 +88,15 @@ fn error(name: &str) -> Option<ServiceError> {
             ServiceError::TooManyIntervals { accounts: 100, sub_ranges: 365, limit: account_intervals }
         }
         "too-many-rows" => ServiceError::Query(QueryError::TooManyRows { limit: rows }),
-        "too-much-memory" => ServiceError::TooMuchMemory { limit: 1 << 30 },
+        "too-much-memory" => ServiceError::TooMuchMemory(1 << 30),
         "too-many-documents" => ServiceError::TooManyDocuments { matched: documents + 50, limit: documents },
         "invalid-row" => {
             let row = text("campaign = `Boilers`, days from 2025-01-01 to 2025-03-31");
             ServiceError::Query(WhyRowFault::NoSuchRow { row }.into())
         }
         "upstream-failed" => ServiceError::Upstream(Upstream::Write(std::io::ErrorKind::Other.into())),
-        "overloaded" => ServiceError::Overloaded { retry_after_seconds: 5 },
-        "benchmarks-gathering" => ServiceError::BenchmarksGathering { retry_after_seconds: 2 },
+        "overloaded" => ServiceError::Overloaded(5),
+        "benchmarks-gathering" => ServiceError::BenchmarksGathering(2),
         "timeout" => ServiceError::Timeout(Interruption::Deadline),
         _ => return None,
     })

@@ -119,12 +119,9 @@ pub enum RequestError {
         /// The keys that the dataset has.
         known: Vec<String>,
     },
-    /// No field is a metric.
-    #[error("{}", missing_metric(.unknown.as_deref()))]
-    MissingMetric {
-        /// The error about the fields that are unknown, which are probably meant as metrics.
-        unknown: Option<Box<Error>>,
-    },
+    /// No field is a metric. If some are unknown, which are probably meant as metrics, the error says so.
+    #[error("{}", missing_metric(.0.as_deref()))]
+    MissingMetric(Option<Box<Error>>),
     /// A condition is invalid.
     #[error(transparent)]
     Filter(#[from] InvalidFilter),
@@ -265,7 +262,7 @@ impl QueryRequest {
         if let Err(QueryError::MissingMetric) = query.check() {
             // An unknown name is probably meant as a metric.
             let unknown = check_names(&query.allow_unknown(false)).err().map(Box::new);
-            return Err(RequestError::MissingMetric { unknown });
+            return Err(RequestError::MissingMetric(unknown));
         }
         let filtered = apply_typed(query.clone(), &self.conditions, self.filter.as_deref());
         if let Err(InvalidRequest::Filter(_)) = filtered {

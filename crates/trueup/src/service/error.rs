@@ -22,7 +22,7 @@ const NO_ROOM_RETRY_SECONDS: u32 = 5;
 /// ```
 /// use trueup::service::ServiceError;
 ///
-/// let error = ServiceError::RateLimited { retry_after_seconds: 90 };
+/// let error = ServiceError::RateLimited(90);
 /// assert_eq!((error.status(), error.code()), (429, Some("rate-limited")));
 /// assert_eq!(
 ///     error.to_string(),
@@ -74,11 +74,8 @@ pub enum ServiceError {
         /// The largest product of rows and columns allowed.
         limit: usize,
     },
-    /// The query needs more memory than one query may take.
-    TooMuchMemory {
-        /// Bytes allowed.
-        limit: usize,
-    },
+    /// The query needs more memory than one query may take, in bytes.
+    TooMuchMemory(usize),
     /// Too many insight documents match.
     TooManyDocuments {
         /// The number of documents that match.
@@ -106,40 +103,22 @@ pub enum ServiceError {
     Unauthorized(Refusal),
     /// Neither a key nor a session is accepted, where a session would be enough.
     SignedOut(Refusal),
-    /// The organization in the path is unknown or out of reach.
-    InaccessibleOrganization {
-        /// The organization as the path names it.
-        segment: String,
-    },
+    /// The organization that the path names is unknown or out of reach.
+    InaccessibleOrganization(String),
     /// A named account is not in the organization, or out of reach.
     InaccessibleAccounts(OutOfReach),
     /// There is no endpoint at the path.
-    NotFound {
-        /// The path.
-        path: String,
-    },
+    NotFound(String),
     /// The method is not `GET`.
-    MethodNotAllowed {
-        /// The method.
-        method: String,
-    },
-    /// The user has sent as many requests as an hour allows.
-    RateLimited {
-        /// Seconds until the next hour begins.
-        retry_after_seconds: u32,
-    },
+    MethodNotAllowed(String),
+    /// The user has sent as many requests as an hour allows; the next one begins in this many seconds.
+    RateLimited(u32),
     /// The dataset or the directory failed.
     Upstream(Upstream),
-    /// The data of benchmarks is still being computed.
-    BenchmarksGathering {
-        /// Seconds after which the caller should retry.
-        retry_after_seconds: u32,
-    },
-    /// Other queries and answers hold the memory.
-    Overloaded {
-        /// Seconds after which the caller should retry.
-        retry_after_seconds: u32,
-    },
+    /// The data of benchmarks is still being computed; the caller should retry after this many seconds.
+    BenchmarksGathering(u32),
+    /// Other queries and answers hold the memory; the caller should retry after this many seconds.
+    Overloaded(u32),
     /// The request was interrupted, or its deadline passed.
     Timeout(Interruption),
 }
@@ -156,11 +135,8 @@ pub enum MissingRange {
 /// What is malformed in a query string.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InvalidQuery {
-    /// A parameter is not UTF-8 after percent-decoding.
-    NotUtf8 {
-        /// The parameter as it was sent.
-        parameter: String,
-    },
+    /// A parameter, as it was sent, is not UTF-8 after percent-decoding.
+    NotUtf8(String),
     /// A parameter that takes one value has two different ones.
     Repeated {
         /// Its name.
@@ -259,9 +235,9 @@ impl ServiceError {
     pub(super) const fn no_room(missing: NoRoom) -> Self {
         if missing.is_too_large() {
             // A budget grants one query at most half of its bytes, see `NoRoom::is_too_large`.
-            Self::TooMuchMemory { limit: missing.limit / 2 }
+            Self::TooMuchMemory(missing.limit / 2)
         } else {
-            Self::Overloaded { retry_after_seconds: NO_ROOM_RETRY_SECONDS }
+            Self::Overloaded(NO_ROOM_RETRY_SECONDS)
         }
     }
 }

@@ -60,7 +60,7 @@ impl ServiceError {
                 Some("missing-metric"),
                 format!("`fields` has no metric; add at least one of {}", metrics().collect::<Vec<_>>().join(", ")),
             ),
-            Self::InvalidQuery(InvalidQuery::NotUtf8 { parameter }) => (
+            Self::InvalidQuery(InvalidQuery::NotUtf8(parameter)) => (
                 400,
                 Some("invalid-query"),
                 format!("the parameter `{}` is not UTF-8; encode its text as UTF-8", Shown(parameter)),
@@ -154,7 +154,7 @@ impl ServiceError {
                      values; reduce the fields, the accounts or the range, or choose a longer interval"
                 ),
             ),
-            Self::TooMuchMemory { limit } => (
+            Self::TooMuchMemory(limit) => (
                 400,
                 Some("too-many-rows"),
                 format!(
@@ -197,7 +197,7 @@ impl ServiceError {
             Self::SignedOut(_) => {
                 (401, None, "Sign in or use an API key: send it, alone, in the header Authorization.".to_owned())
             }
-            Self::InaccessibleOrganization { segment } => (
+            Self::InaccessibleOrganization(segment) => (
                 404,
                 Some("inaccessible-organization"),
                 format!(
@@ -213,13 +213,13 @@ impl ServiceError {
                     Shown(&out.account)
                 ),
             ),
-            Self::NotFound { path } => {
+            Self::NotFound(path) => {
                 (404, Some("not-found"), format!("there is nothing at `{}`; GET /api lists the endpoints", Shown(path)))
             }
-            Self::MethodNotAllowed { method } => {
+            Self::MethodNotAllowed(method) => {
                 (405, Some("method-not-allowed"), format!("the method `{}` is not allowed; use GET", Shown(method)))
             }
-            Self::RateLimited { retry_after_seconds } => (
+            Self::RateLimited(retry_after_seconds) => (
                 429,
                 Some("rate-limited"),
                 format!(
@@ -231,14 +231,14 @@ impl ServiceError {
                 Some("upstream-failed"),
                 "an upstream data service failed or gave an unreadable response; retry later".to_owned(),
             ),
-            Self::BenchmarksGathering { retry_after_seconds } => (
+            Self::BenchmarksGathering(retry_after_seconds) => (
                 503,
                 Some("benchmarks-gathering"),
                 format!(
                     "the benchmarks of this month are still being gathered; retry in {retry_after_seconds} seconds"
                 ),
             ),
-            Self::Overloaded { retry_after_seconds } => (
+            Self::Overloaded(retry_after_seconds) => (
                 503,
                 Some("overloaded"),
                 format!(
@@ -264,7 +264,7 @@ impl ServiceError {
             Self::Query(QueryError::SpanTooLong { .. } | QueryError::TooManyRows { .. })
                 | Self::TooManyIntervals { .. }
                 | Self::TooManyCells { .. }
-                | Self::TooMuchMemory { .. }
+                | Self::TooMuchMemory(_)
                 | Self::TooManyDocuments { .. }
         )
     }

@@ -167,7 +167,7 @@ impl Service {
     fn counted(&self, login: Login) -> Result<Result<Login, ServiceError>, Refusal> {
         match self.directory.count(&login, self.clock.now()) {
             Ok(Hourly::Allowed) => Ok(Ok(login)),
-            Ok(Hourly::Limited { retry_after_seconds }) => Ok(Err(ServiceError::RateLimited { retry_after_seconds })),
+            Ok(Hourly::Limited(retry_after_seconds)) => Ok(Err(ServiceError::RateLimited(retry_after_seconds))),
             Err(Error::Unknown { entity: Entity::User, .. }) => Err(Refusal::Unknown),
             Err(error) => Ok(Err(error.into())),
         }
@@ -193,7 +193,7 @@ impl SignedIn {
 /// Returns the accounts that a request may read: those of the organization in its path, or only the named ones of them.
 fn authorize(reach: &LoginScope, organization: String, accounts: &[&str]) -> Result<Scope, ServiceError> {
     let Some(scope) = reach.resolve(&organization) else {
-        return Err(ServiceError::InaccessibleOrganization { segment: organization });
+        return Err(ServiceError::InaccessibleOrganization(organization));
     };
     if accounts.is_empty() {
         return Ok(scope);
@@ -237,9 +237,9 @@ impl Route {
     /// Checks the method first, then the path. One slash at the end of the path is ignored.
     fn new(method: &str, path: &str) -> Result<Self, ServiceError> {
         if method != "GET" {
-            return Err(ServiceError::MethodNotAllowed { method: method.to_owned() });
+            return Err(ServiceError::MethodNotAllowed(method.to_owned()));
         }
-        let not_found = || ServiceError::NotFound { path: path.to_owned() };
+        let not_found = || ServiceError::NotFound(path.to_owned());
         let segments: Vec<&str> = path.strip_suffix('/').unwrap_or(path).split('/').collect();
         match segments.as_slice() {
             ["", "api"] => Ok(Self::Access),

@@ -119,7 +119,7 @@ impl Parameters {
     /// Checks that all parameters are UTF-8, and that no parameter in `single` has two different values.
     pub(super) fn check(&self, single: impl IntoIterator<Item = &'static str>) -> Result<(), ServiceError> {
         if let Some(parameter) = &self.undecoded {
-            return Err(ServiceError::InvalidQuery(InvalidQuery::NotUtf8 { parameter: parameter.clone() }));
+            return Err(ServiceError::InvalidQuery(InvalidQuery::NotUtf8(parameter.clone())));
         }
         self.check_single(single)
     }

@@ -110,13 +110,13 @@ impl Answer {
     pub(super) fn error(error: &ServiceError) -> Self {
         let row = error.row();
         let headers = match error {
-            ServiceError::MethodNotAllowed { .. } => vec![("Allow", Cow::Borrowed("GET"))],
+            ServiceError::MethodNotAllowed(_) => vec![("Allow", Cow::Borrowed("GET"))],
             ServiceError::Unauthorized(_) | ServiceError::SignedOut(_) => {
                 vec![("WWW-Authenticate", Cow::Borrowed(CHALLENGE))]
             }
-            ServiceError::RateLimited { retry_after_seconds }
-            | ServiceError::BenchmarksGathering { retry_after_seconds }
-            | ServiceError::Overloaded { retry_after_seconds } => {
+            ServiceError::RateLimited(retry_after_seconds)
+            | ServiceError::BenchmarksGathering(retry_after_seconds)
+            | ServiceError::Overloaded(retry_after_seconds) => {
                 vec![("Retry-After", Cow::Owned(retry_after_seconds.to_string()))]
             }
             _ => Vec::new(),

@@ -60,8 +60,8 @@ fn a_later_file_is_refused() {
 fn a_database_of_another_program_is_refused() {
     let mut connection = Connection::open_in_memory().unwrap();
     connection.execute_batch("CREATE TABLE theirs (id INTEGER)").unwrap();
-    assert!(matches!(run(&mut connection, STEPS), Err(Error::NotADirectory { .. })));
+    assert!(matches!(run(&mut connection, STEPS), Err(Error::NotADirectory(_))));
     let mut connection = Connection::open_in_memory().unwrap();
     connection.pragma_update(None, "application_id", 7).unwrap();
-    assert!(matches!(run(&mut connection, STEPS), Err(Error::NotADirectory { .. })));
+    assert!(matches!(run(&mut connection, STEPS), Err(Error::NotADirectory(_))));
 }

@@ -167,9 +167,9 @@ impl Reports {
         let asked = Asked::read(query)?;
         let (reach, dataset) = (&caller.reach, service.dataset());
         let scope = match &asked.organization {
-            Some(segment) => reach
-                .resolve(segment)
-                .ok_or_else(|| ServiceError::InaccessibleOrganization { segment: segment.clone() })?,
+            Some(segment) => {
+                reach.resolve(segment).ok_or_else(|| ServiceError::InaccessibleOrganization(segment.clone()))?
+            }
             None => reach.accounts().clone(),
         };
         let scope = match asked.accounts.as_slice() {

@@ -147,7 +147,7 @@ impl Service {
         }
         let limit = WaitLimit { wait: self.limits.benchmarks_wait, interrupt };
         let data = snapshot.benchmarks.data(period, &self.worker, &self.on_failure, &limit);
-        let data = data.ok_or(ServiceError::BenchmarksGathering { retry_after_seconds: RETRY_AFTER_SECONDS })?;
+        let data = data.ok_or(ServiceError::BenchmarksGathering(RETRY_AFTER_SECONDS))?;
         data.map_err(|error| match *error {
             BenchmarkJobError::Query(Error::NoRoom(missing)) => ServiceError::no_room(missing),
             _ => ServiceError::Upstream(Upstream::Benchmarks(error)),
