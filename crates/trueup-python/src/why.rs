@@ -4,7 +4,8 @@ use crate::arguments::{Keywords, names};
 use crate::error::Failure;
 use crate::table::{Table, to_python};
 use pyo3::prelude::*;
-use pyo3::types::{PyDate, PyDict, PyString};
+use pyo3::types::{IntoPyDict as _, PyDate, PyDict, PyString};
+use trueup::Value;
 use trueup::query::{EventsQuery, LineOrder, WhyQuery};
 
 /// Why the numbers of one row of an answer are what they are. `Dataset.why` makes it.
@@ -31,21 +32,13 @@ impl Why {
     /// The values of the metrics, by name: those of the answer.
     #[getter]
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let metrics = PyDict::new(py);
-        for metric in &self.0.metrics {
-            metrics.set_item(&metric.name, to_python(py, metric.value)?)?;
-        }
-        Ok(metrics)
+        values(py, self.0.metrics.iter().map(|metric| (metric.name.as_str(), metric.value)))
     }
 
     /// The formulas of the metrics over measures, by name, such as "bookedCustomers / customers".
     #[getter]
     fn formulas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let formulas = PyDict::new(py);
-        for metric in &self.0.metrics {
-            formulas.set_item(&metric.name, &metric.formula)?;
-        }
-        Ok(formulas)
+        self.0.metrics.iter().map(|metric| (&metric.name, &metric.formula)).into_py_dict(py)
     }
 
     /// The first and the last day of the earlier range; `None` if the query does not compare.
@@ -57,23 +50,14 @@ impl Why {
     /// How much each metric changed, by name; empty if the query does not compare.
     #[getter]
     fn changes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let changes = PyDict::new(py);
-        for metric in &self.0.metrics {
-            if let Some(change) = &metric.change {
-                changes.set_item(&metric.name, to_python(py, change.change)?)?;
-            }
-        }
-        Ok(changes)
+        let metrics = self.0.metrics.iter();
+        values(py, metrics.filter_map(|metric| Some((metric.name.as_str(), metric.change.as_ref()?.change))))
     }
 
     /// What the lines of each measure add up to, by name, those of an earlier range left out.
     #[getter]
     fn measures<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let measures = PyDict::new(py);
-        for measure in &self.0.measures {
-            measures.set_item(measure.measure.name(), to_python(py, measure.sum)?)?;
-        }
-        Ok(measures)
+        values(py, self.0.measures.iter().map(|measure| (measure.measure.name(), measure.sum)))
     }
 
     /// The lines that are listed, by measure: account, customer, event, day and stage, what the line adds, and the rule
@@ -94,6 +78,16 @@ impl Why {
         let metrics: Vec<&str> = self.0.metrics.iter().map(|metric| metric.name.as_str()).collect();
         format!("<Why of {}, {} lines>", metrics.join(", "), self.0.total_lines())
     }
+}
+
+/// Returns values by name.
+fn values<'py, 'a>(
+    py: Python<'py>,
+    mut values: impl Iterator<Item = (&'a str, Value<'a>)>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    values.try_for_each(|(name, value)| dict.set_item(name, to_python(py, value)?))?;
+    Ok(dict)
 }
 
 /// The arguments of `Dataset.why` that are not those of its query.

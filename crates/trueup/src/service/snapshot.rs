@@ -66,11 +66,10 @@ impl Snapshot {
         let Some(days) = self.days.filter(|_| self.dataset.columns().contains(column)) else {
             return Ok(false);
         };
-        let unchecked = match self.non_empty_fields.find(column, scope) {
-            Known::NonEmpty => return Ok(true),
-            Known::Empty { unchecked } if unchecked.is_empty() => return Ok(false),
-            Known::Empty { unchecked } => unchecked,
-        };
+        let Some(unchecked) = self.non_empty_fields.unchecked(column, scope) else { return Ok(true) };
+        if unchecked.is_empty() {
+            return Ok(false);
+        }
         let checked = self.query_non_empty_accounts(column, days, unchecked, interrupt)?;
         let is_non_empty = checked.values().any(|is_non_empty| *is_non_empty);
         self.non_empty_fields.add(column, checked);
@@ -110,28 +109,20 @@ impl Snapshot {
 #[derive(Default)]
 struct NonEmptyFields(Mutex<HashMap<String, BTreeMap<String, bool>>>);
 
-/// What is known of a column for the accounts of a scope.
-enum Known {
-    /// An account has a value.
-    NonEmpty,
-    /// No account that was checked has a value. The keys of `unchecked` are the accounts that were not checked yet,
-    /// each with `false`.
-    Empty { unchecked: BTreeMap<String, bool> },
-}
-
 impl NonEmptyFields {
-    fn find(&self, column: &str, scope: &Scope) -> Known {
+    /// Returns the accounts of a scope that were not checked yet, each with `false`; `None` if another one has a value.
+    fn unchecked(&self, column: &str, scope: &Scope) -> Option<BTreeMap<String, bool>> {
         let entries = self.lock();
         let accounts = entries.get(column);
         let mut unchecked = BTreeMap::new();
         for account in scope.accounts() {
             match accounts.and_then(|accounts| accounts.get(account)) {
-                Some(true) => return Known::NonEmpty,
+                Some(true) => return None,
                 Some(false) => (),
                 None => _ = unchecked.insert(account.to_owned(), false),
             }
         }
-        Known::Empty { unchecked }
+        Some(unchecked)
     }
 
     fn add(&self, column: &str, mut checked: BTreeMap<String, bool>) {

@@ -103,14 +103,15 @@ impl BenchTarget {
     }
 
     /// Measures the throughput of one caller, and of `callers` at the same time. Each runs the query `repeat` times.
-    fn throughput(&self, query: &EventsQuery, callers: usize, repeat: u32) -> Result<Throughput, Failure> {
+    fn throughput(&self, query: &EventsQuery, callers: usize, repeat: u32) -> Result<CallerTimings, Failure> {
         let own = match self.threads {
             Some(_) => (0..callers).map(|_| pool(self.threads)).collect::<Result<Vec<_>, _>>()?,
             None => Vec::new(),
         };
         let pools: Vec<&ThreadPool> = (0..callers).map(|caller| own.get(caller).unwrap_or(&self.pool)).collect();
         let one = self.answers_per_second(query, pools.get(..1).unwrap_or_default(), repeat)?;
-        Ok(Throughput { one, all: self.answers_per_second(query, &pools, repeat)? })
+        let all = self.answers_per_second(query, &pools, repeat)?;
+        Ok(CallerTimings { callers, answers_per_second_of_one: one, answers_per_second: all, gain: all / one })
     }
 
     /// Returns the answers per second with one caller for each of `pools`.
@@ -135,13 +136,6 @@ impl BenchTarget {
 /// Returns how queries are executed whose computation is measured.
 fn computing() -> Execution {
     Execution { reuse: false, ..Execution::default() }
-}
-
-/// Answers per second of a single caller, and of all callers together.
-#[derive(Clone, Copy, Debug)]
-struct Throughput {
-    one: f64,
-    all: f64,
 }
 
 fn pool(threads: Option<NonZeroUsize>) -> Result<ThreadPool, Failure> {
@@ -270,11 +264,7 @@ impl Timings {
         });
         let callers = match repetitions.callers {
             0 | 1 => None,
-            callers => {
-                let Throughput { one, all } = target.throughput(&query, callers, repetitions.repeat)?;
-                let gain = all / one;
-                Some(CallerTimings { callers, answers_per_second_of_one: one, answers_per_second: all, gain })
-            }
+            callers => Some(target.throughput(&query, callers, repetitions.repeat)?),
         };
         Ok(Self {
             name: bench.name,
