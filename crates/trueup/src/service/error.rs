@@ -244,7 +244,7 @@ impl ServiceError {
 
 impl std::fmt::Display for ServiceError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.row().text.fmt(f)
+        self.text().fmt(f)
     }
 }
 

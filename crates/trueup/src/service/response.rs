@@ -108,7 +108,6 @@ impl Answer {
 
     /// Answers with an error.
     pub(super) fn error(error: &ServiceError) -> Self {
-        let row = error.row();
         let headers = match error {
             ServiceError::MethodNotAllowed(_) => vec![("Allow", Cow::Borrowed("GET"))],
             ServiceError::Unauthorized(_) | ServiceError::SignedOut(_) => {
@@ -121,7 +120,7 @@ impl Answer {
             }
             _ => Vec::new(),
         };
-        Self { headers, ..Self::failure(row.status, row.code, &row.text) }
+        Self { headers, ..Self::failure(error.status(), error.code(), &error.text()) }
     }
 
     /// Answers with the body that all errors have.
