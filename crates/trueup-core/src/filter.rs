@@ -109,6 +109,17 @@ impl ComparisonOperator {
             Self::LessOrEqual => ordering.is_le(),
         }
     }
+
+    /// Returns the operator as people write it.
+    #[must_use]
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+        }
+    }
 }
 
 /// The constant that a value is compared with.

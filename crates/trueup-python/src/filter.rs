@@ -231,7 +231,7 @@ fn write_filter(filter: &query::Filter, out: &mut String) {
                 Predicate::Equals(operand) => write!(out, "{name} == {}", shown(operand)),
                 Predicate::NotEquals(operand) => write!(out, "{name} != {}", shown(operand)),
                 Predicate::Compare(comparison, operand) => {
-                    write!(out, "{name} {} {}", sign(*comparison), shown(operand))
+                    write!(out, "{name} {} {}", comparison.symbol(), shown(operand))
                 }
                 Predicate::Matches { pattern, flags } if flags.is_empty() => write!(out, "{name}.matches({pattern:?})"),
                 Predicate::Matches { pattern, flags } => write!(out, "{name}.matches({pattern:?}, flags={flags:?})"),
@@ -246,14 +246,5 @@ fn shown(operand: &Operand) -> String {
     match operand {
         Operand::Text(text) => format!("{text:?}"),
         Operand::Number(number) => number.to_string(),
-    }
-}
-
-const fn sign(comparison: ComparisonOperator) -> &'static str {
-    match comparison {
-        ComparisonOperator::Greater => ">",
-        ComparisonOperator::GreaterOrEqual => ">=",
-        ComparisonOperator::Less => "<",
-        ComparisonOperator::LessOrEqual => "<=",
     }
 }

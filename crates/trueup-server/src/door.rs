@@ -3,11 +3,10 @@
 use crate::body::Body;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Request, header};
-use http_body_util::Full;
-use hyper::body::{Body as HttpBody, Bytes, Frame, SizeHint};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Bytes;
 use std::fmt;
 use std::pin::Pin;
-use std::task::{Context, Poll};
 use trueup::service::SignedIn;
 
 /// The answer of a [`Door`], once it is there.
@@ -45,30 +44,13 @@ pub(crate) fn bare_key(headers: &mut HeaderMap) {
     }
 }
 
-/// A body that holds something until it is sent, or given up.
-pub(crate) struct HoldingBody<T> {
-    pub(crate) body: Body,
-    pub(crate) _held: T,
-}
-
-impl<T: Unpin> HttpBody for HoldingBody<T> {
-    type Data = Bytes;
-    type Error = std::io::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
+/// Returns a body that holds something until it is sent, or given up.
+pub(crate) fn holding(body: Body, held: impl Send + 'static) -> Body {
+    let hold = move |error| {
+        let _held = &held;
+        error
+    };
+    body.map_err(hold).boxed_unsync()
 }
 
 #[cfg(test)]

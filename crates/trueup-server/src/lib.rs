@@ -66,6 +66,7 @@ pub use body::Body;
 pub use door::{Door, DoorAnswer};
 pub use log::log_failure;
 pub use operations::RefreshReport;
+pub use pipeline::CancelOnDrop;
 pub use serve::{Listeners, Server, serve};
 pub use settings::Settings;
 pub use sign_in_links::SignInLinks;

@@ -2,7 +2,7 @@
 
 use crate::body::Body;
 use crate::connection_state::{ConnectionState, InFlightGuard, RequestStage};
-use crate::door::{Door, HoldingBody, bare_key};
+use crate::door::{Door, bare_key, holding};
 use crate::endpoint::NO_ENDPOINT;
 use crate::explorer;
 use crate::head_reader::HeadReader;
@@ -370,11 +370,12 @@ async fn answer_at_door(facade: &FacadeCaller, door: &dyn Door, request: Request
         Err(error) => return facade.refuse(&asked, error),
     };
     let response = door.answer(caller, Request::from_parts(parts, Full::new(body.to_bytes()))).await;
-    Some(response.map(|body| HoldingBody { body, _held: permit }.boxed_unsync()))
+    Some(response.map(|body| holding(body, permit)))
 }
 
 /// Cancels a request when its connection is gone. Has no effect on a request that has been answered.
-struct CancelOnDrop(Interrupt);
+#[derive(Debug)]
+pub struct CancelOnDrop(pub Interrupt);
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {

@@ -34,7 +34,7 @@ use super::expression::ParsedCondition;
 use parser::{ends_item, is_like_a_number, is_name_char, is_word};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use trueup_core::query::{ComparisonOperator, Filter, FilterLimits, Operand, Predicate};
+use trueup_core::query::{Filter, FilterLimits, Operand, Predicate};
 
 /// A condition on one field as people type it. [`FromStr`](std::str::FromStr) parses it, and [`Display`](fmt::Display)
 /// prints it so that it parses to an equal condition.
@@ -143,11 +143,11 @@ impl fmt::Display for TypedCondition {
                 Predicate::Equals(operand) => write!(f, " = {}", word(&shown(operand))),
                 Predicate::NotEquals(operand) => write!(f, " != {}", word(&shown(operand))),
                 Predicate::Compare(comparison, Operand::Number(number)) => {
-                    write!(f, " {} {number}", symbol(*comparison))
+                    write!(f, " {} {number}", comparison.symbol())
                 }
                 Predicate::Compare(comparison, Operand::Text(text)) => {
                     let text = if is_like_a_number(text) { quoted(text) } else { word(text) };
-                    write!(f, " {} {text}", symbol(*comparison))
+                    write!(f, " {} {text}", comparison.symbol())
                 }
                 Predicate::Matches { pattern, flags } => {
                     write!(f, " ~{} {}", if flags.is_empty() { "" } else { "*" }, word(pattern))
@@ -171,14 +171,5 @@ fn shown(operand: &Operand) -> String {
     match operand {
         Operand::Text(text) => text.clone(),
         Operand::Number(number) => number.to_string(),
-    }
-}
-
-const fn symbol(comparison: ComparisonOperator) -> &'static str {
-    match comparison {
-        ComparisonOperator::Greater => ">",
-        ComparisonOperator::GreaterOrEqual => ">=",
-        ComparisonOperator::Less => "<",
-        ComparisonOperator::LessOrEqual => "<=",
     }
 }

@@ -14,7 +14,7 @@ use trueup::query::{Attribution, NamedRange};
 use trueup::service::{Service, ServiceError, SignedIn};
 use trueup::{Day, Error, Execution, Interrupt, Shown};
 use trueup_report::{Branding, Report, ReportError, ReportFormat, ReportSpec};
-use trueup_server::{Body, Door, DoorAnswer};
+use trueup_server::{Body, CancelOnDrop, Door, DoorAnswer};
 use url::form_urlencoded;
 
 /// The page that asks for a key, and its script, which has a query of its own because a door has one path.
@@ -281,13 +281,4 @@ fn answer(
     let headers = headers.map(|(name, value)| (name, HeaderValue::from_static(value)));
     response.headers_mut().extend(headers);
     response
-}
-
-/// Cancels a report whose client is gone. Has no effect on a report that is made.
-struct CancelOnDrop(Interrupt);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        self.0.cancel();
-    }
 }
