@@ -39,8 +39,7 @@ pub(crate) fn open(py: Python<'_>, path: PathBuf, as_of: Option<Bound<'_, PyAny>
         Some(as_of) => trueup::Dataset::open_as_of(&path, as_of),
         None => trueup::Dataset::open(&path),
     };
-    let opened = run(py, &CallInterrupt::new(None, None), open)?;
-    Ok(Dataset::new(opened.unless_signaled()??, path))
+    Ok(Dataset::new(run(py, &CallInterrupt::new(None, None), open)?, path))
 }
 
 /// Returns the path of a dataset; the text of its URL, if it has one.
@@ -72,8 +71,7 @@ impl Dataset {
     /// about as long as one before it. Both versions can be used.
     fn reopen(slf: Bound<'_, Self>) -> Result<Bound<'_, Self>, Failure> {
         let (py, this) = (slf.py(), slf.get());
-        let reopened = run(py, &CallInterrupt::new(None, None), || this.dataset.reopen())?;
-        match reopened.unless_signaled()?? {
+        match run(py, &CallInterrupt::new(None, None), || this.dataset.reopen())? {
             Some(newest) => Ok(Bound::new(py, Self::new(newest, this.path.clone()))?),
             None => Ok(slf),
         }
@@ -83,7 +81,7 @@ impl Dataset {
     #[getter]
     fn accounts(&self, py: Python<'_>) -> Result<Vec<String>, Failure> {
         let keys = run(py, &CallInterrupt::new(None, None), || self.dataset.account_keys())?;
-        Ok(keys.unless_signaled()??.into_iter().collect())
+        Ok(keys.into_iter().collect())
     }
 
     /// The first and the last day with an event or spend; None without any.
@@ -155,11 +153,10 @@ impl Dataset {
         let query = query::ready(py, &self.dataset, fields, &keywords)?;
         let (call, execution) = limited_execution(&keywords)?;
         keywords.finish()?;
-        let answered = run(py, &call, || {
+        let (table, unseen) = run(py, &call, || {
             let unseen = messages(&query.unseen_values(&self.dataset, &execution)?);
             Ok::<_, RequestError>((query.run(&self.dataset, execution)?, unseen))
         })?;
-        let (table, unseen) = answered.unless_signaled()??;
         unseen.iter().chain(table.notes()).try_for_each(|message| warn(py, message))?;
         self.dataset.empty_ranges(query.events()).iter().try_for_each(|empty| warn(py, &empty.to_string()))?;
         Ok(Table::new(table))
@@ -185,14 +182,13 @@ impl Dataset {
         let question = arguments.question(query::prepare(py, &self.dataset, fields, &keywords)?);
         let (call, execution) = execution(&keywords)?;
         keywords.finish()?;
-        let why = run(py, &call, || self.dataset.why(&question, execution))?;
-        Ok(Why(why.unless_signaled()??))
+        Ok(Why(run(py, &call, || self.dataset.why(&question, execution))?))
     }
 
     /// Returns every version of the dataset that can be opened, in the order of their numbers. There may be newer ones
     /// than this one.
     fn versions(&self, py: Python<'_>) -> Result<Vec<Version>, Failure> {
-        run(py, &CallInterrupt::new(None, None), || versions::of(&self.path))?.unless_signaled()?
+        run(py, &CallInterrupt::new(None, None), || versions::of(&self.path))
     }
 
     /// Shows what was restated since an earlier version: the rows of an answer that differ.
@@ -227,8 +223,7 @@ impl Dataset {
         let query = query::prepare(py, &self.dataset, fields, &keywords)?;
         let (call, execution) = execution(&keywords)?;
         keywords.finish()?;
-        let changes = run(py, &call, || versions::restated(&before, &self.dataset, &query, &execution))?;
-        Ok(Table::new(changes.unless_signaled()??))
+        Ok(Table::new(run(py, &call, || versions::restated(&before, &self.dataset, &query, &execution))?))
     }
 
     /// Returns a query for this dataset without running it. Takes what `query` takes, except `strict`,
@@ -265,7 +260,7 @@ impl Dataset {
             true => self.dataset.analyze(&query, execution),
             false => self.dataset.explain(&query),
         })?;
-        Ok(explained.unless_signaled()??.to_string())
+        Ok(explained.to_string())
     }
 
     /// Returns what `query` warns about and `strict` refuses: a sentence for each value in a condition that no event
@@ -290,11 +285,10 @@ impl Dataset {
         keywords.finish()?;
         let query = &query.get().0;
         let Some(answer) = answer else {
-            let unseen = run(py, &call, || self.dataset.unseen_values(query, &execution))?;
-            return Ok(messages(&unseen.unless_signaled()??));
+            return Ok(messages(&run(py, &call, || self.dataset.unseen_values(query, &execution))?));
         };
         let search = run(py, &call, || self.dataset.search_values(query, &execution))?;
-        let unseen = search.unless_signaled()??.finish(|query, max_rows| {
+        let unseen = search.finish(|query, max_rows| {
             let answered = answer.call1((Query(query.clone()), max_rows))?;
             let table: Option<Bound<'_, Table>> = answered.extract()?;
             Ok::<_, PyErr>(table.map(|table| table.get().result().clone()))
@@ -315,7 +309,6 @@ impl Dataset {
             .ok_or_else(|| Failure::Value("`splits`: expected a number above 0, but found 0".to_owned()))?;
         let query = &query.get().0;
         let planned = run(py, &CallInterrupt::new(None, None), || self.dataset.plan_splits(query, splits))?;
-        let planned = planned.unless_signaled()??;
         Ok(planned.into_iter().map(Split).collect())
     }
 
@@ -336,8 +329,7 @@ impl Dataset {
         let (call, execution) = limited_execution(&keywords)?;
         keywords.finish()?;
         let (query, split) = (&query.get().0, &split.get().0);
-        let partial = run(py, &call, || Partial::new(&self.dataset.run_split(query, split, &execution)?))?;
-        partial.unless_signaled()?
+        run(py, &call, || Partial::new(&self.dataset.run_split(query, split, &execution)?))
     }
 
     /// Reads the events that a part of a query aggregates, with their computed fields, in batches of `pyarrow`.
@@ -364,7 +356,7 @@ impl Dataset {
         let execution = Execution { interrupt: call.interrupt(), ..Execution::default() };
         let (query, split) = (&query.get().0, &split.get().0);
         let reader = run(py, &call, || trueup::EventReader::new(self.dataset.clone(), query, split, execution))?;
-        Ok(EventReader::new(reader.unless_signaled()??, call))
+        Ok(EventReader::new(reader, call))
     }
 
     /// Returns the fields of the dataset: the metrics, and the dimensions that its events have or that are computed

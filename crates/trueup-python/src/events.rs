@@ -36,8 +36,8 @@ impl EventReader {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> Result<Option<Bound<'py, PyAny>>, Failure> {
-        let next = run(py, &self.call, || self.reader.lock().unwrap_or_else(PoisonError::into_inner).next())?;
-        let batch = next.unless_signaled()?.transpose()?;
+        let next = || self.reader.lock().unwrap_or_else(PoisonError::into_inner).next().transpose();
+        let batch = run(py, &self.call, next)?;
         Ok(batch.map(|batch| batch.to_pyarrow(py)).transpose()?)
     }
 }

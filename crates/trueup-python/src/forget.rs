@@ -107,12 +107,8 @@ pub(crate) fn forget(
         };
         forget = paths.iter().fold(forget, Forget::rejects);
     }
-    if let Some(bytes) = keywords.value("memory", "a number of bytes")? {
-        forget = forget.memory(bytes);
-    }
-    if let Some(threads) = keywords.threads()? {
-        forget = forget.threads(threads.get());
-    }
+    let forget = keywords.value("memory", "a number of bytes")?.into_iter().fold(forget, Forget::memory);
+    let forget = keywords.threads()?.into_iter().fold(forget, |forget, threads| forget.threads(threads.get()));
     let forgotten = run_command(py, keywords, forget)?.unless_signaled()?;
     Ok(forgotten.map_err(Failure::Removal)?.into())
 }

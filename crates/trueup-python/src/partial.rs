@@ -80,8 +80,7 @@ impl Partial {
     /// Reads what `to_bytes` has returned.
     #[classmethod]
     fn from_bytes(class: &Bound<'_, PyType>, data: Vec<u8>) -> Result<Self, Failure> {
-        let read = run(class.py(), &CallInterrupt::new(None, None), || trueup::Partial::from_bytes(&data))?;
-        let partial = read.unless_signaled()??;
+        let partial = run(class.py(), &CallInterrupt::new(None, None), || trueup::Partial::from_bytes(&data))?;
         Ok(Self {
             dataset_version: partial.dataset_version(),
             row_groups: partial.row_groups(),
@@ -126,8 +125,8 @@ impl Partial {
         let (call, execution) = limited_execution(&keywords)?;
         keywords.finish()?;
         let (dataset, query) = (&dataset.get().dataset, &query.get().0);
-        let finished = run(py, &call, || trueup::Partial::from_bytes(&self.bytes)?.finish(dataset, query, &execution))?;
-        Ok(Table::new(finished.unless_signaled()??))
+        let finish = || trueup::Partial::from_bytes(&self.bytes)?.finish(dataset, query, &execution);
+        Ok(Table::new(run(py, &call, finish)?))
     }
 
     fn __repr__(&self) -> String {
@@ -140,10 +139,9 @@ impl Partial {
 }
 
 fn merge(py: Python<'_>, partials: &[&Partial]) -> Result<Partial, Failure> {
-    let merged = run(py, &CallInterrupt::new(None, None), || {
+    run(py, &CallInterrupt::new(None, None), || {
         let mut read = partials.iter().map(|partial| trueup::Partial::from_bytes(&partial.bytes));
         let first = read.next().ok_or_else(|| Failure::Value("expected at least one partial result".to_owned()))?;
         Partial::new(&read.try_fold(first?, |merged, next| merged.merge(next?))?)
-    })?;
-    merged.unless_signaled()?
+    })
 }

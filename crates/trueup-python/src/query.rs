@@ -111,8 +111,7 @@ fn read(
     if purpose == Use::Other {
         request.of_events_alone()?;
     }
-    let prepared = run(py, &CallInterrupt::new(None, None), || request.prepare(dataset, &today))?;
-    Ok(prepared.unless_signaled()??)
+    run(py, &CallInterrupt::new(None, None), || request.prepare(dataset, &today))
 }
 
 /// Returns the keyword argument for a part of a request.

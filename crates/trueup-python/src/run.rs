@@ -91,18 +91,19 @@ impl<T> Outcome<T> {
 }
 
 /// Runs `work` on threads of the package, without the GIL. If Python has a signal, such as that of Ctrl-C, cancels the
-/// work and waits for its end, which is near.
-pub(crate) fn run<T: Send>(
+/// work, waits for its end, which is near, and returns the exception of the signal.
+pub(crate) fn run<T: Send, E: Send + Into<Failure>>(
     py: Python<'_>,
     call: &CallInterrupt,
-    work: impl FnOnce() -> T + Send,
-) -> PyResult<Outcome<T>> {
+    work: impl FnOnce() -> Result<T, E> + Send,
+) -> Result<T, Failure> {
     let threads = pool()?;
-    run_on(&threads, py, call, work)
+    run_on(&threads, py, call, work)?.unless_signaled()?.map_err(Into::into)
 }
 
-/// As [`run`], on threads of its own: for work that may wait for other commands, or that reads what Python makes. On
-/// the threads of the package it would keep other calls from ending, even the calls that it waits for.
+/// As [`run`], with the outcome, and on threads of its own: for work that may wait for other commands, or that reads
+/// what Python makes. On the threads of the package it would keep other calls from ending, even calls that it waits
+/// for.
 pub(crate) fn run_apart<T: Send>(
     py: Python<'_>,
     call: &CallInterrupt,
