@@ -50,9 +50,31 @@ use std::path::Path;
 use trueup::versions::AsOf;
 use trueup::{Dataset, Interrupt};
 
-/// A command. The help text of each is the documentation of its type.
-#[derive(Debug, clap::Subcommand)]
-pub(crate) enum Command {
+/// Declares the commands, each with its type.
+macro_rules! commands {
+    ($($(#[$attribute:meta])? $name:ident($module:ident::$command:ident),)*) => {
+        /// A command. The help text of each is the documentation of its type.
+        #[derive(Debug, clap::Subcommand)]
+        pub(crate) enum Command {
+            $($(#[$attribute])? $name($module::$command),)*
+        }
+
+        impl Command {
+            /// Runs the command.
+            pub(crate) fn run(self) -> Result<(), Failure> {
+                // The logs of `serve` and `explore` are set up together with their traces.
+                if !matches!(self, Self::Serve(_) | Self::Explore(_)) {
+                    telemetry::start()?;
+                }
+                match self {
+                    $(Self::$name(command) => command.run(),)*
+                }
+            }
+        }
+    };
+}
+
+commands! {
     Bench(bench::BenchCommand),
     Demo(demo::DemoCommand),
     Ingest(ingest::IngestCommand),
@@ -88,48 +110,6 @@ pub(crate) enum Command {
     Keys(keys::KeysCommand),
     Completions(shell::CompletionsCommand),
     Man(shell::ManCommand),
-}
-
-impl Command {
-    /// Runs the command.
-    pub(crate) fn run(self) -> Result<(), Failure> {
-        // The logs of `serve` and `explore` are set up together with their traces.
-        if !matches!(self, Self::Serve(_) | Self::Explore(_)) {
-            telemetry::start()?;
-        }
-        match self {
-            Self::Bench(command) => command.run(),
-            Self::Demo(command) => command.run(),
-            Self::Ingest(command) => command.run(),
-            Self::Mapping(command) => command.run(),
-            Self::Define(command) => command.run(),
-            Self::Query(command) => command.run(),
-            Self::Batch(command) => command.run(),
-            Self::Report(command) => command.run(),
-            Self::Insights(command) => command.run(),
-            Self::Explain(command) => command.run(),
-            Self::Why(command) => command.run(),
-            Self::Fields(command) => command.run(),
-            Self::Inspect(command) => command.run(),
-            Self::Verify(command) => command.run(),
-            Self::Versions(command) => command.run(),
-            Self::Diff(command) => command.run(),
-            Self::Compact(command) => command.run(),
-            Self::Expire(command) => command.run(),
-            Self::Vacuum(command) => command.run(),
-            Self::Forget(command) => command.run(),
-            Self::Restore(command) => command.run(),
-            Self::Get(command) => command.run(),
-            Self::Serve(command) => command.run(),
-            Self::Explore(command) => command.run(),
-            Self::Mcp(command) => command.run(),
-            Self::Users(command) => command.run(),
-            Self::Orgs(command) => command.run(),
-            Self::Keys(command) => command.run(),
-            Self::Completions(command) => command.run(),
-            Self::Man(command) => command.run(),
-        }
-    }
 }
 
 /// Reads the footers of all files of a dataset, so that one which is missing or damaged is noticed now, and not by a
