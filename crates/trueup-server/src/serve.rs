@@ -60,13 +60,8 @@ const MIN_BUFFER: usize = 8_192;
 #[derive(Debug)]
 pub struct Server {
     runtime: Runtime,
-    listener: StdListener,
+    listeners: Listeners,
     address: SocketAddr,
-    /// The listener of operators, if there is one.
-    operators: Option<StdListener>,
-    refreshes: RefreshReport,
-    links: Option<SignInLinks>,
-    doors: Vec<Arc<dyn Door>>,
     service: Arc<Service>,
     settings: Settings,
     /// Ready once a signal has arrived; `None` until [`Server::hear_signals`].
@@ -80,22 +75,11 @@ impl Server {
     /// # Errors
     /// If the address is invalid, in use or not permitted, or if threads cannot be started.
     pub fn bind(address: impl ToSocketAddrs, service: Arc<Service>, settings: Settings) -> io::Result<Self> {
-        let listener = bind(address)?;
+        let listener = StdListener::bind(address)?;
         let address = listener.local_addr()?;
         let runtime = Builder::new_multi_thread().thread_name("trueup-server").enable_all().build()?;
-        let refreshes = RefreshReport::default();
-        Ok(Self {
-            runtime,
-            listener,
-            address,
-            operators: None,
-            refreshes,
-            links: None,
-            doors: Vec::new(),
-            service,
-            settings,
-            signal: None,
-        })
+        let listeners = of_runtime(listener, &runtime)?.into();
+        Ok(Self { runtime, listeners, address, service, settings, signal: None })
     }
 
     /// Also listens on an address for operators, who get `/metrics`, `/health` and `/ready` there, without a key.
@@ -104,7 +88,8 @@ impl Server {
     /// # Errors
     /// If the address is invalid, in use or not permitted.
     pub fn listen_for_operators(&mut self, address: impl ToSocketAddrs) -> io::Result<SocketAddr> {
-        self.operators.insert(bind(address)?).local_addr()
+        let listener = of_runtime(StdListener::bind(address)?, &self.runtime)?;
+        self.listeners.operators.insert(listener).local_addr()
     }
 
     /// Returns the report of attempts to open newer versions of the dataset, for a program that makes such attempts.
@@ -124,7 +109,7 @@ impl Server {
     /// ```
     #[must_use]
     pub fn refresh_report(&self) -> RefreshReport {
-        self.refreshes.clone()
+        self.listeners.refreshes.clone()
     }
 
     /// Returns the address that the server listens on.
@@ -135,14 +120,15 @@ impl Server {
 
     /// Also lets the page of the explorer sign in with these links, in place of a key that its user pastes.
     #[must_use]
-    pub fn sign_in_links(self, links: SignInLinks) -> Self {
-        Self { links: Some(links), ..self }
+    pub fn sign_in_links(mut self, links: SignInLinks) -> Self {
+        self.listeners.links = Some(links);
+        self
     }
 
     /// Also answers requests to the path of a door. Call it several times for several doors.
     #[must_use]
     pub fn door(mut self, door: Arc<dyn Door>) -> Self {
-        self.doors.push(door);
+        self.listeners.doors.push(door);
         self
     }
 
@@ -163,7 +149,7 @@ impl Server {
     /// Answers requests until a signal of [`stop_signal`](crate::stop_signal) arrives. Then stops like [`serve`].
     ///
     /// # Errors
-    /// If the signal handlers cannot be installed, or the listener cannot be used in the server's runtime.
+    /// If the signal handlers cannot be installed, or the metrics cannot be created.
     pub fn run(self) -> io::Result<()> {
         let mut server = self.hear_signals()?;
         let signal = server.signal.take();
@@ -178,21 +164,18 @@ impl Server {
     /// runtime; any thread can send one through a tokio channel.
     ///
     /// # Errors
-    /// If the listener cannot be used in the server's runtime.
+    /// As [`serve`].
     pub fn run_until(self, signal: impl Future<Output = ()> + Send) -> io::Result<()> {
-        let Self { runtime, listener, operators, refreshes, links, doors, service, settings, .. } = self;
-        runtime.block_on(async {
-            let requests = TcpListener::from_std(listener)?;
-            let operators = operators.map(TcpListener::from_std).transpose()?;
-            serve(Listeners { requests, operators, refreshes, links, doors }, service, settings, signal).await
-        })
+        let Self { runtime, listeners, service, settings, .. } = self;
+        runtime.block_on(serve(listeners, service, settings, signal))
     }
 }
 
-fn bind(address: impl ToSocketAddrs) -> io::Result<StdListener> {
-    let listener = StdListener::bind(address)?;
+/// Returns a listener of a runtime.
+fn of_runtime(listener: StdListener, runtime: &Runtime) -> io::Result<TcpListener> {
+    let _entered = runtime.enter();
     listener.set_nonblocking(true)?;
-    Ok(listener)
+    TcpListener::from_std(listener)
 }
 
 /// Where a server listens. A [`TcpListener`] can be converted to `Listeners` without one for operators.
