@@ -13,7 +13,7 @@ use trueup::query::{DateRange, NamedRange, SortKey};
 use trueup::request::{ComparedWith, PreparedQuery, QueryRequest};
 use trueup::versions::AsOf;
 use trueup::{Dataset, Day, ResultTable, Shown};
-use trueup_report::query_command;
+use trueup_report::{MONTH_NAMES, query_command};
 
 /// The metrics, dimensions and days.
 pub(crate) static SUBJECT: [Argument; 3] = [
@@ -159,27 +159,14 @@ impl Days {
 /// Returns the name of the range that words say: `14d` for `last 14 days`, `2026-Q3` for `Q3 2026`, `2026-09` for
 /// `September 2026`, and `09` for `September`. Other words are as they are, with hyphens.
 fn range_name(text: &str) -> String {
-    const MONTHS: [&str; 12] = [
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-    ];
     const UNITS: [(&str, &str); 4] = [("day", "d"), ("week", "w"), ("month", "mo"), ("year", "y")];
     let lower = text.to_lowercase();
     let is_number = |word: &str| word.starts_with(|first: char| first.is_ascii_digit());
+    let is_month = |word: &str, name: &str| [name, &name[..3]].iter().any(|name| name.eq_ignore_ascii_case(word));
     let words: Vec<String> = lower
         .split(|between: char| between.is_whitespace() || "_-,".contains(between))
         .filter(|word| !word.is_empty())
-        .map(|word| match MONTHS.iter().position(|month| *month == word || month.get(..3) == Some(word)) {
+        .map(|word| match MONTH_NAMES.iter().position(|month| is_month(word, month)) {
             Some(month) => format!("{:02}", month + 1),
             None if matches!(word, "q1" | "q2" | "q3" | "q4") => word.to_uppercase(),
             None => word.to_owned(),

@@ -55,7 +55,7 @@ pub use change::{Across, Change};
 pub use explained::ExplainedChange;
 pub use figure::Verdict;
 pub use insights::{InsightDrafts, Publication};
-pub use period::months_before;
+pub use period::{MONTH_NAMES, months_before};
 pub use question::query_command;
 pub use shell_word::shell_word;
 

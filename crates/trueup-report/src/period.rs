@@ -11,7 +11,8 @@ const TREND_MONTHS: u32 = 12;
 /// The number of months whose leads the cohorts show.
 const COHORT_MONTHS: u32 = 12;
 
-const MONTH_NAMES: [&str; 12] = [
+/// The names of the months, from January on.
+pub const MONTH_NAMES: [&str; 12] = [
     "January",
     "February",
     "March",
