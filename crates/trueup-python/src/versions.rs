@@ -215,13 +215,9 @@ pub(crate) fn vacuum(
 /// What an age is.
 pub(crate) const AGE: &str = "a datetime.timedelta that is not negative";
 
-fn remove(py: Python<'_>, keywords: Keywords<'_>, mut expire: Expire) -> Result<ExpireReport, Failure> {
-    if let Some(grace) = keywords.value("grace", AGE)? {
-        expire = expire.grace(grace);
-    }
-    if keywords.flag("dry_run")? {
-        expire = expire.dry_run();
-    }
+fn remove(py: Python<'_>, keywords: Keywords<'_>, expire: Expire) -> Result<ExpireReport, Failure> {
+    let expire = keywords.value("grace", AGE)?.into_iter().fold(expire, Expire::grace);
+    let expire = if keywords.flag("dry_run")? { expire.dry_run() } else { expire };
     let removed = run_command(py, keywords, expire)?.unless_signaled()?;
     Ok(removed.map_err(Failure::Removal)?.into())
 }

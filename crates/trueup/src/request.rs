@@ -445,30 +445,24 @@ impl QueryRequest {
 
     /// Returns the query for these days, without its conditions and its order.
     pub(crate) fn query(&self, range: DateRange, definitions: &Definitions) -> EventsQuery {
-        let mut query = EventsQuery::new(&self.fields, range.start, range.end)
+        let query = EventsQuery::new(&self.fields, range.start, range.end)
             .interval(self.interval)
             .attribution(self.attribution)
             .allow_unknown(self.allow_unknown)
             .definitions(definitions);
-        if let Some(within) = self.within {
-            query = query.cohort(within);
-        }
-        if let Some(ComparedWith::Earlier(earlier)) = self.compare {
-            query = query.compare(earlier);
-        }
-        if let Some(keys) = &self.accounts {
-            query = query.accounts(keys);
-        }
+        let query = self.within.into_iter().fold(query, EventsQuery::cohort);
+        let query = self.accounts.iter().fold(query, EventsQuery::accounts);
+        let query = match self.compare {
+            Some(ComparedWith::Earlier(earlier)) => query.compare(earlier),
+            _ => query,
+        };
         if self.totals { query.totals() } else { query }
     }
 
     /// Adds the order of the rows, and how many there are.
     pub(crate) fn ordered(&self, query: EventsQuery) -> EventsQuery {
         let query = self.sort.iter().cloned().fold(query, EventsQuery::sort);
-        match self.limit {
-            Some(rows) => query.limit(rows),
-            None => query,
-        }
+        self.limit.into_iter().fold(query, EventsQuery::limit)
     }
 }
 

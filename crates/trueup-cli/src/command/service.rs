@@ -53,10 +53,8 @@ const DEADLINE: &str = "30";
 impl ServiceArgs {
     /// Returns a builder of the service. Limits that no option here sets are taken from `limits`.
     pub(super) fn builder(&self, dataset: Arc<Dataset>, limits: Limits) -> Result<ServiceBuilder, Failure> {
-        let mut settings = DirectorySettings::default();
-        if let Some(requests) = self.hourly_limit {
-            settings = settings.hourly_limit(requests);
-        }
+        let settings = DirectorySettings::default();
+        let settings = self.hourly_limit.into_iter().fold(settings, DirectorySettings::hourly_limit);
         let directory = self.paths.open_directory_with(settings)?;
         let limits = Limits {
             account_intervals: self.max_account_intervals,

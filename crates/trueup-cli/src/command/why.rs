@@ -106,16 +106,9 @@ impl WhyCommand {
         order: LineOrder,
         limit: Option<usize>,
     ) -> Result<Why, Failure> {
-        let mut question = WhyQuery::new(query.clone()).order(order);
-        for row in &self.row {
-            question = question.values(row);
-        }
-        for metric in &self.metrics {
-            question = question.metric(metric.trim());
-        }
-        if let Some(lines) = limit {
-            question = question.limit(lines);
-        }
+        let question = self.row.iter().fold(WhyQuery::new(query.clone()).order(order), WhyQuery::values);
+        let question = self.metrics.iter().fold(question, |question, metric| question.metric(metric.trim()));
+        let question = limit.into_iter().fold(question, WhyQuery::limit);
         match dataset.why(&question, progress::watched(self.args.execution())) {
             Err(error @ Error::Query(QueryError::Row(WhyRowFault::NoSuchRow { .. }))) => {
                 Err(Failure::request(format!("{error}{}", self.unseen(dataset, query)?)))

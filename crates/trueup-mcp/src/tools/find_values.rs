@@ -51,10 +51,8 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
     // A value that only spend has gets a row with a metric of spend, which is none of money.
     let is_in_spend = FieldDescription::of(field, Some(dataset)).splits_spend() == Some(true);
     let fields = [field, "eventCount"].into_iter().chain(is_in_spend.then_some("clicks"));
-    let mut query = EventsQuery::new(fields, range.start, range.end).allow_long_total();
-    if let Some(keys) = &accounts {
-        query = query.accounts(keys);
-    }
+    let query = EventsQuery::new(fields, range.start, range.end).allow_long_total();
+    let query = accounts.iter().fold(query, EventsQuery::accounts);
     let table = dataset.run(&query, call.execution.clone())?;
     let mut values: Vec<(&str, u64)> = (0..table.len())
         .filter_map(|row| match (table.value(row, field)?, table.value(row, "eventCount")?) {

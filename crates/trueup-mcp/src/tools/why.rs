@@ -52,9 +52,7 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
             why = why.value(name, value);
         }
     }
-    if let Some(metric) = call.arguments.text("metric") {
-        why = why.metric(metric);
-    }
+    let why = call.arguments.text("metric").into_iter().fold(why, WhyQuery::metric);
     let answer = question.dataset.why(&why, call.execution.clone())?;
     let definitions = question.dataset.definitions();
     let row = answer.row.iter().map(|(name, value)| format!("{name} {}", quoted(value)));

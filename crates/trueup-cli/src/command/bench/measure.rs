@@ -28,11 +28,7 @@ const RESULT_BYTES: usize = 1 << 30;
 
 /// Opens a dataset that holds at most `memory` bytes of decoded columns; `None` lets the library decide.
 fn open_dataset(folder: &Path, memory: Option<usize>) -> Result<Dataset, Failure> {
-    let dataset = Dataset::open(folder)?;
-    Ok(match memory {
-        Some(memory) => dataset.with_column_budget(memory),
-        None => dataset,
-    })
+    Ok(memory.into_iter().fold(Dataset::open(folder)?, Dataset::with_column_budget))
 }
 
 impl BenchTarget {

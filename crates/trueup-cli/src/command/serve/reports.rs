@@ -8,6 +8,7 @@ use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, heade
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Bytes;
 use std::borrow::Cow;
+use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Arc;
 use trueup::query::{Attribution, NamedRange};
@@ -198,14 +199,14 @@ impl Reports {
             ..Execution::default()
         };
         let reach = reach.accounts().accounts().map(str::to_owned).collect();
-        let month = asked.month.days(Day::MIN).map_err(|fault| invalid("month", fault.to_string()))?;
+        let month = asked.month.days(Day::MIN).map_err(|fault| invalid("month", fault))?;
         let spec = ReportSpec::new(&keys, month, asked.through)
             .attribution(asked.attribution)
             .for_reader(reach, service.privacy())
             .branded(self.branding.clone());
         let report = Report::ask(&dataset, &spec, &execution, || ()).map_err(|error| match error {
             ReportError::Engine(error) => Refused::from(error),
-            other => invalid("month", other.to_string()),
+            other => invalid("month", other),
         })?;
         let mut html = Vec::new();
         match report.write(ReportFormat::Html, &mut html) {
@@ -230,16 +231,9 @@ impl Asked {
         let mut attribution = Attribution::default();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             match &*name {
-                "month" => {
-                    month = Some(NamedRange::month(&value).map_err(|fault| invalid("month", fault.to_string()))?)
-                }
-                "through" => {
-                    through = Some(value.parse::<Day>().map_err(|fault| invalid("through", fault.to_string()))?)
-                }
-                "attribution" => {
-                    attribution =
-                        value.parse::<Attribution>().map_err(|fault| invalid("attribution", fault.to_string()))?
-                }
+                "month" => month = Some(NamedRange::month(&value).map_err(|fault| invalid("month", fault))?),
+                "through" => through = Some(value.parse::<Day>().map_err(|fault| invalid("through", fault))?),
+                "attribution" => attribution = value.parse().map_err(|fault| invalid("attribution", fault))?,
                 "organization" => organization = Some(value.into_owned()),
                 "account" => accounts.push(value.into_owned()),
                 "accounts" => accounts.extend(value.split(',').map(|key| key.trim().to_owned())),
@@ -253,12 +247,12 @@ impl Asked {
             }
         }
         accounts.retain(|key| !key.is_empty());
-        let month = month.ok_or_else(|| invalid("month", "is missing; give a month such as `2026-05`".to_owned()))?;
+        let month = month.ok_or_else(|| invalid("month", "is missing; give a month such as `2026-05`"))?;
         Ok(Self { month, through, attribution, organization, accounts })
     }
 }
 
-fn invalid(parameter: &str, fault: String) -> Refused {
+fn invalid(parameter: &str, fault: impl Display) -> Refused {
     Refused::new(400, "invalid-query", format!("`{parameter}`: {fault}"))
 }
 
