@@ -41,30 +41,13 @@ macro_rules! from {
     ($($error:ty => $variant:ident),* $(,)?) => {
         $(impl From<$error> for Failure {
             fn from(error: $error) -> Self {
-                Self::$variant(error)
+                Self::$variant(error.into())
             }
         })*
     };
 }
-from!(PyErr => Raised, trueup::Error => Engine, ParseConditionError => Condition, InvalidFilter => Filter, IngestError => Ingest);
-
-impl From<QueryError> for Failure {
-    fn from(error: QueryError) -> Self {
-        Self::Engine(error.into())
-    }
-}
-
-impl From<trueup::PartialError> for Failure {
-    fn from(error: trueup::PartialError) -> Self {
-        Self::Engine(error.into())
-    }
-}
-
-impl From<trueup::DatasetError> for Failure {
-    fn from(error: trueup::DatasetError) -> Self {
-        Self::Engine(error.into())
-    }
-}
+from!(PyErr => Raised, ParseConditionError => Condition, InvalidFilter => Filter, IngestError => Ingest);
+from!(trueup::Error => Engine, QueryError => Engine, trueup::PartialError => Engine, trueup::DatasetError => Engine);
 
 impl From<InvalidParameter> for Failure {
     fn from(error: InvalidParameter) -> Self {

@@ -25,10 +25,7 @@ pub(super) struct BrandingArgs {
 impl BrandingArgs {
     /// Reads the files.
     pub(super) fn read(&self) -> Result<Branding, Failure> {
-        let mut branding = Branding::default();
-        if let Some(name) = &self.from {
-            branding = branding.name(name);
-        }
+        let mut branding = self.from.iter().fold(Branding::default(), Branding::name);
         let refused = |path: &Path, fault: BrandingFault| Failure::request(format!("`{}`: {fault}", path.display()));
         if let Some(path) = &self.logo {
             let bytes = fs::read(path).map_err(|error| Failure::path(path, &error))?;

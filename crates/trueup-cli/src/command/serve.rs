@@ -159,12 +159,7 @@ impl ServeCommand {
             }
         };
         let address = server.local_addr();
-        if let Some(door) = self.agents.door(&service, address.ip()) {
-            server = server.door(door);
-        }
-        if let Some(door) = reports {
-            server = server.door(door);
-        }
+        let server = self.agents.door(&service, address.ip()).into_iter().chain(reports).fold(server, Server::door);
         // Must precede the notice `listening on`, because whoever reads that notice may send a signal.
         let server = server.hear_signals().map_err(Failure::fault)?;
         let _versions = background::watch_versions(service, self.refresh, server.refresh_report(), |_| Ok(()))
