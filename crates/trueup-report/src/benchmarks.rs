@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 use trueup::benchmarks::{
     BenchmarkData, BenchmarkMetric, BenchmarkQuery, BenchmarkRow, BenchmarkSelection, Privacy, Series,
 };
-use trueup::dictionary::{self, Direction};
 use trueup::{Dataset, Execution, Value};
 
 /// The number of significant digits of benchmarks.
@@ -154,13 +153,7 @@ pub fn standing(metric: BenchmarkMetric, value: f64, series: impl Fn(Series) -> 
         number if number < median => "between the 25th percentile and the median",
         _ => "at the median",
     };
-    let direction = dictionary::metric(metric.name()).map_or(Direction::Neutral, |(_, metric)| metric.direction);
-    let verdict = match (direction, number > median, number < median) {
-        (Direction::Higher, true, _) | (Direction::Lower, _, true) => Verdict::Better,
-        (Direction::Higher, _, true) | (Direction::Lower, true, _) => Verdict::Worse,
-        _ => Verdict::Neither,
-    };
-    Some(Standing { band, verdict })
+    Some(Standing { band, verdict: Verdict::of(metric.name(), Value::Number(number - median)) })
 }
 
 /// Rounds to the significant digits of benchmarks.

@@ -64,20 +64,8 @@ impl Verdict {
     pub fn new(direction: Direction, change: Value<'_>) -> Self {
         match (direction, sign(change)) {
             (Direction::Neutral, _) | (_, 0) => Self::Neither,
-            (Direction::Higher, sign) => {
-                if sign > 0 {
-                    Self::Better
-                } else {
-                    Self::Worse
-                }
-            }
-            (Direction::Lower, sign) => {
-                if sign < 0 {
-                    Self::Better
-                } else {
-                    Self::Worse
-                }
-            }
+            (Direction::Higher, 1) | (Direction::Lower, -1) => Self::Better,
+            _ => Self::Worse,
         }
     }
 }

@@ -96,13 +96,8 @@ fn more_or_less(metric: &str, change: Value<'_>) -> &'static str {
         (true, true) => "higher",
         (false, true) => "lower",
         (true, false) => "more",
-        (false, false) => {
-            if is_count {
-                "fewer"
-            } else {
-                "less"
-            }
-        }
+        (false, false) if is_count => "fewer",
+        (false, false) => "less",
     }
 }
 
