@@ -107,27 +107,18 @@ fn write_on(
 ) -> io::Result<()> {
     let shown = ShownRows::new(rows.clone(), if screen.is_brief { MAX_TABLE_ROWS } else { usize::MAX });
     // The first of these that fits as it is; or else the narrowest, whose texts are cut.
-    for left_out in 0..narrowing.optional.len() {
+    let all = narrowing.optional.len();
+    for left_out in 0..=all {
         let cells = Cells::new(answer, &narrowing.optional[..left_out]);
         let widths = cells.widths(|| shown.first().chain(shown.last()));
-        if let Some(layout) = Layout::whole(&cells.headings(heading), &widths, &cells, narrowing, screen.width) {
+        let lay_out = if left_out < all { Layout::whole } else { Layout::fit };
+        if let Some(layout) = lay_out(&cells.headings(heading), &widths, &cells, narrowing, screen.width) {
             write_table(&cells, &layout, &shown, screen, out)?;
             return write_left_out(&narrowing.optional[..left_out], out);
         }
     }
-    let cells = Cells::new(answer, narrowing.optional);
-    let widths = cells.widths(|| shown.first().chain(shown.last()));
-    match Layout::fit(&cells.headings(heading), &widths, &cells, narrowing, screen.width) {
-        Some(layout) => {
-            write_table(&cells, &layout, &shown, screen, out)?;
-            write_left_out(narrowing.optional, out)
-        }
-        None => {
-            let cells = Cells::new(answer, &[]);
-            let shown = ShownRows::new(rows, if screen.is_brief { MAX_BLOCKS } else { usize::MAX });
-            write_blocks(&cells, &shown, heading, screen, out)
-        }
-    }
+    let shown = ShownRows::new(rows, if screen.is_brief { MAX_BLOCKS } else { usize::MAX });
+    write_blocks(&Cells::new(answer, &[]), &shown, heading, screen, out)
 }
 
 /// Says which columns the table does not have.
