@@ -209,10 +209,7 @@ fn apply_unparsed<'a>(
     limits = limits.definitions(query.known_definitions());
     let filter = parse_all(&mut limits, unparsed)?;
     let query = query.patterns(limits.into_patterns());
-    Ok(match filter {
-        Some(filter) => query.filter(filter),
-        None => query,
-    })
+    Ok(filter.into_iter().fold(query, EventsQuery::filter))
 }
 
 /// Parses the value of the parameter `filter`.

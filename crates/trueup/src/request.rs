@@ -480,21 +480,15 @@ fn named<'de, D: Deserializer<'de>>(
     text.map(|text| parse(&text).map_err(serde::de::Error::custom)).transpose()
 }
 
-fn month<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<NamedRange>, D::Error> {
-    named(deserializer, NamedRange::month)
+/// Declares what reads a range of each of these forms.
+macro_rules! forms {
+    ($($form:ident),*) => {
+        $(fn $form<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<NamedRange>, D::Error> {
+            named(deserializer, NamedRange::$form)
+        })*
+    };
 }
-
-fn quarter<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<NamedRange>, D::Error> {
-    named(deserializer, NamedRange::quarter)
-}
-
-fn year<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<NamedRange>, D::Error> {
-    named(deserializer, NamedRange::year)
-}
-
-fn last<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<NamedRange>, D::Error> {
-    named(deserializer, NamedRange::last)
-}
+forms!(month, quarter, year, last);
 
 #[cfg(test)]
 mod tests {
