@@ -5,7 +5,7 @@ use super::{Drafted, TableDraft};
 use crate::mapping::draft::formats::{Clock, DateForm};
 use crate::mapping::draft::kind::LEAD;
 use crate::mapping::draft::months::{AMOUNT, MEASURE, MONTH, MonthColumns};
-use crate::mapping::draft::names::{is_account_name, rank, stages_of, words};
+use crate::mapping::draft::names::{has_word, is_account_name, rank, stages_of};
 use crate::mapping::draft::sample::ColumnSample;
 use crate::mapping::draft::text::{SourceDraft, date_sources, quoted};
 
@@ -15,10 +15,8 @@ impl<'a> TableDraft<'a, '_> {
         let is_dated = |column: &&ColumnSample| DateForm::of(column).is_some_and(|form| form.clock != Clock::Zoned);
         let dated: Vec<&'a ColumnSample> = self.sample.columns.iter().filter(is_dated).collect();
         let [first, second] = dated[..] else { return None };
-        let says =
-            |column: &ColumnSample, known: &[&str]| words(&column.name).iter().any(|word| known.contains(&&**word));
-        let is_from = |column: &ColumnSample| says(column, &["start", "starts", "from", "begin", "begins", "since"]);
-        let is_to = |column: &ColumnSample| says(column, &["end", "ends", "to", "until", "through"]);
+        let is_from = |column: &ColumnSample| has_word(&column.name, "start starts from begin begins since");
+        let is_to = |column: &ColumnSample| has_word(&column.name, "end ends to until through");
         let pairs = [[first, second], [second, first]];
         pairs.into_iter().find(|[from, to]| is_from(from) && is_to(to))
     }
