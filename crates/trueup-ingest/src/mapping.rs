@@ -69,7 +69,6 @@ use crate::table::Table;
 use crate::{IngestError, Interrupt};
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use canonical::CanonicalTable;
 use credit::{ConversionRules, Conversions, FirstConversions, FirstTouchCredit};
 use declaration::{EventTableDeclaration, MappingFile, TableDeclaration};
 use held::{BufferedRows, MemoryCharge, MemoryUse};
@@ -299,14 +298,10 @@ impl Mapping {
                 .for_each(|mapper| add(Table::Events, (Some(&table.from), table.source.as_ref()), mapper));
         }
         tables.record_inputs = self.record_inputs(&planner)?;
-        for (target, kind, declared) in [
-            (CanonicalTable::Spend, Table::Spend, &self.file.spend),
-            (CanonicalTable::Accounts, Table::Accounts, &self.file.accounts),
-            (CanonicalTable::Targets, Table::Targets, &self.file.targets),
-        ] {
+        for (target, declared) in self.file.tables() {
             let has_rows = |table: &TableDeclaration| !table.from.as_ref().is_some_and(is_missing);
             for (at, table) in declared.iter().enumerate().filter(|(_, table)| has_rows(table)) {
-                add(kind, (table.from.as_ref(), table.source.as_ref()), planner.table(target, table, at)?);
+                add(target, (table.from.as_ref(), table.source.as_ref()), planner.table(target, table, at)?);
             }
         }
         tables.memory = Some(memory);

@@ -3,15 +3,6 @@
 use crate::table::Table;
 use trueup_core::model::{ACCOUNT_COLUMNS, RECORD_COLUMN, SPEND_COLUMNS, Stage, TARGET_COLUMNS};
 
-/// A table that a mapping makes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CanonicalTable {
-    Events,
-    Spend,
-    Accounts,
-    Targets,
-}
-
 /// What the values of a canonical column are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ColumnType {
@@ -39,43 +30,14 @@ pub(super) fn stage_names() -> [&'static str; 6] {
     Stage::ALL.map(Stage::name)
 }
 
-impl CanonicalTable {
-    /// Returns the table of the dataset.
-    pub(super) const fn table(self) -> Table {
-        match self {
-            Self::Events => Table::Events,
-            Self::Spend => Table::Spend,
-            Self::Accounts => Table::Accounts,
-            Self::Targets => Table::Targets,
-        }
-    }
-
-    /// Returns the key of the mapping for such tables.
-    pub(super) const fn key(self) -> &'static str {
-        match self {
-            Self::Events => "events",
-            Self::Spend => "spend",
-            Self::Accounts => "accounts",
-            Self::Targets => "targets",
-        }
-    }
-
-    /// Returns the columns that such a table may have; `None` if it may have any.
+impl Table {
+    /// Returns the columns that such a table of a mapping may have; `None` if it may have any.
     pub(super) const fn columns(self) -> Option<&'static [&'static str]> {
         match self {
-            Self::Events => None,
+            Self::Events | Self::Insights => None,
             Self::Spend => Some(&SPEND_COLUMNS),
             Self::Accounts => Some(&ACCOUNT_COLUMNS),
             Self::Targets => Some(&TARGET_COLUMNS),
-        }
-    }
-
-    /// Returns the columns that such a table needs, except for its dates and the stage of events.
-    pub(super) const fn required(self) -> &'static [&'static str] {
-        match self {
-            Self::Events => &["account", "opportunityId"],
-            Self::Spend | Self::Accounts => &["account"],
-            Self::Targets => TARGET_COLUMNS.split_at(4).0,
         }
     }
 
@@ -91,10 +53,9 @@ impl CanonicalTable {
             }
             (Self::Spend, "clicks" | "impressions") => ColumnType::Count,
             (Self::Accounts, "leadGrading") => ColumnType::Truth,
-            (Self::Events, "eventId" | RECORD_COLUMN) | (Self::Spend | Self::Accounts | Self::Targets, _) => {
-                ColumnType::Text
-            }
+            (Self::Events, "eventId" | RECORD_COLUMN) => ColumnType::Text,
             (Self::Events, _) => ColumnType::Dimension,
+            _ => ColumnType::Text,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Checks a mapping, as far as possible without its data.
 
-use super::canonical::{CanonicalTable, ColumnType, stage_names};
+use super::canonical::{ColumnType, stage_names};
 use super::declaration::{
     Alternative, Conditions, CurrencyKey, EventTableDeclaration, HeaderKey, InputDeclaration, Join, MappingFile,
     StageDeclaration, TableDeclaration, Unmapped, UnpivotColumns, ValueSource,
@@ -12,6 +12,7 @@ use super::times::ClockRule;
 use super::values::{TextRules, ValueReader};
 use crate::error::MappingFault;
 use crate::source::MAX_HEADER_ROW;
+use crate::table::Table;
 use std::collections::{BTreeMap, BTreeSet};
 use trueup_core::model::{
     ACCOUNT, Currency, ParseCurrencyError, SOURCE, SPEND_COLUMNS, Stage, Zone, is_leading_column,
@@ -34,31 +35,26 @@ pub(super) fn mapping(file: &MappingFile) -> CheckResult {
             check_keeps(source, &key, "a value of an input is no row")?;
         }
     }
-    let others = [
-        (CanonicalTable::Spend, &file.spend),
-        (CanonicalTable::Accounts, &file.accounts),
-        (CanonicalTable::Targets, &file.targets),
-    ];
-    if file.events.is_empty() && others.iter().all(|(_, tables)| tables.is_empty()) {
+    if file.events.is_empty() && file.other_tables().next().is_none() {
         let reason = "a mapping makes at least one table of [[events]], [[spend]], [[accounts]] or [[targets]]";
         return Err(MappingFault::new("events", reason));
     }
     for (at, table) in file.events.iter().enumerate() {
         check_events(file, table, &format!("events[{at}]"))?;
     }
-    for (target, tables) in others {
+    for (target, tables) in file.tables() {
         for (at, table) in tables.iter().enumerate() {
-            let key = format!("{}[{at}]", target.key());
+            let key = format!("{}[{at}]", target.name());
             check_inputs(file, table, target, &key)?;
             check_sources(file, target, &table.columns, &format!("{key}.columns"))?;
             let dates: &[&str] = match (target, &table.spread) {
-                (CanonicalTable::Spend, None) => &["date"],
+                (Table::Spend, None) => &["date"],
                 _ => &[],
             };
             check_spread(table, target, &key)?;
             check_money(file, table, target, &key)?;
             check_required(target, dates, &key, |name| table.columns.contains_key(name))?;
-            if target == CanonicalTable::Spend {
+            if target == Table::Spend {
                 check_measure(table, &key)?;
             }
         }
@@ -133,9 +129,9 @@ fn repeated<'n>(mut names: impl Iterator<Item = &'n String>) -> Option<&'n Strin
 }
 
 fn check_events(file: &MappingFile, table: &EventTableDeclaration, key: &str) -> CheckResult {
-    check_inputs(file, &table.table(), CanonicalTable::Events, key)?;
+    check_inputs(file, &table.table(), Table::Events, key)?;
     let own = format!("{key}.columns");
-    check_sources(file, CanonicalTable::Events, &table.columns, &own)?;
+    check_sources(file, Table::Events, &table.columns, &own)?;
     if let Some(name) = table.keep.iter().find(|name| table.columns.contains_key(*name)) {
         let reason = "a column of this name is made under `columns`";
         return Err(MappingFault::new(format!("{key}.keep"), reason).with_value(name));
@@ -145,14 +141,14 @@ fn check_events(file: &MappingFile, table: &EventTableDeclaration, key: &str) ->
         return Err(MappingFault::new(format!("{key}.keep"), reason).with_value(name));
     }
     check_record(file, table, key)?;
-    check_money(file, &table.table(), CanonicalTable::Events, key)?;
+    check_money(file, &table.table(), Table::Events, key)?;
     let dates = ["date", "dateTime"];
     if table.stages.is_empty() {
         let has = |name: &str| table.columns.contains_key(name);
         if !has("type") {
             return Err(MappingFault::new(&own, "expected `type`, or a table of `stages` next to `columns`"));
         }
-        return check_required(CanonicalTable::Events, &dates, key, has);
+        return check_required(Table::Events, &dates, key, has);
     }
     if table.columns.contains_key("type") {
         return Err(MappingFault::new(format!("{own}.type"), "the `stages` already say what type an event has"));
@@ -168,8 +164,8 @@ fn check_events(file: &MappingFile, table: &EventTableDeclaration, key: &str) ->
             return Err(MappingFault::new(format!("{key}.type"), "the stage itself is the type"));
         }
         check_conditions([only, unless], &key)?;
-        check_sources(file, CanonicalTable::Events, columns, &key)?;
-        check_required(CanonicalTable::Events, &dates, &key, |name| {
+        check_sources(file, Table::Events, columns, &key)?;
+        check_required(Table::Events, &dates, &key, |name| {
             columns.contains_key(name) || table.columns.contains_key(name)
         })?;
     }
@@ -177,8 +173,8 @@ fn check_events(file: &MappingFile, table: &EventTableDeclaration, key: &str) ->
 }
 
 /// Checks the currency of amounts, and what converts them.
-fn check_money(file: &MappingFile, table: &TableDeclaration, target: CanonicalTable, key: &str) -> CheckResult {
-    if target == CanonicalTable::Targets && table.currency.is_some() {
+fn check_money(file: &MappingFile, table: &TableDeclaration, target: Table, key: &str) -> CheckResult {
+    if target == Table::Targets && table.currency.is_some() {
         let reason = "a target is in the currency of its account; only other tables can have this key";
         return Err(MappingFault::new(format!("{key}.currency"), reason));
     }
@@ -188,13 +184,13 @@ fn check_money(file: &MappingFile, table: &TableDeclaration, target: CanonicalTa
         if let CurrencyKey::Code(code) = currency {
             check_currency(code, &key)?;
         }
-        if target == CanonicalTable::Accounts && table.columns.contains_key("currency") {
+        if target == Table::Accounts && table.columns.contains_key("currency") {
             return Err(MappingFault::new(key, "the table has the column `currency`, too; one of them is enough"));
         }
     }
     let Some(convert) = &table.convert else { return Ok(()) };
     let key = format!("{key}.convert");
-    if matches!(target, CanonicalTable::Accounts | CanonicalTable::Targets) {
+    if matches!(target, Table::Accounts | Table::Targets) {
         return Err(MappingFault::new(key, "only tables of events and spend can have this key"));
     }
     if table.currency.is_none() {
@@ -233,18 +229,18 @@ fn check_record(file: &MappingFile, table: &EventTableDeclaration, key: &str) ->
 }
 
 /// Checks that a table names inputs that exist, each under a name of its own, and that its conditions have values.
-fn check_inputs(file: &MappingFile, table: &TableDeclaration, target: CanonicalTable, key: &str) -> CheckResult {
+fn check_inputs(file: &MappingFile, table: &TableDeclaration, target: Table, key: &str) -> CheckResult {
     let known = |name: &str, key: String| {
         let names: Vec<&str> = file.input.keys().map(String::as_str).collect();
         let reason = || format!("no [input] has this name; the inputs are: {}", names.join(", "));
         if file.input.contains_key(name) { Ok(()) } else { Err(MappingFault::new(key, reason()).with_value(name)) }
     };
-    if matches!(target, CanonicalTable::Accounts | CanonicalTable::Targets) && table.source.is_some() {
+    if matches!(target, Table::Accounts | Table::Targets) && table.source.is_some() {
         return Err(MappingFault::new(format!("{key}.source"), "only tables of events and spend can have this key"));
     }
     let Some(from) = &table.from else {
         let needs = !table.join.is_empty() || !table.only.is_empty() || !table.unless.is_empty();
-        return if target == CanonicalTable::Accounts && !needs {
+        return if target == Table::Accounts && !needs {
             Ok(())
         } else {
             Err(MappingFault::new(format!("{key}.from"), "expected the name of an input"))
@@ -307,16 +303,11 @@ fn check_conditions([only, unless]: [&Conditions; 2], key: &str) -> CheckResult 
     Ok(())
 }
 
-fn check_sources(
-    file: &MappingFile,
-    target: CanonicalTable,
-    columns: &BTreeMap<String, ValueSource>,
-    key: &str,
-) -> CheckResult {
+fn check_sources(file: &MappingFile, target: Table, columns: &BTreeMap<String, ValueSource>, key: &str) -> CheckResult {
     for (name, source) in columns {
         let key = format!("{key}.{name}");
         if let Some(columns) = target.columns().filter(|columns| !columns.contains(&name.as_str())) {
-            let reason = format!("a table of {} has only the columns {}", target.key(), columns.join(", "));
+            let reason = format!("a table of {} has only the columns {}", target.name(), columns.join(", "));
             return Err(MappingFault::new(key, reason).with_value(name));
         }
         check_source(file, source, target.column_type(name), &key)?;
@@ -369,8 +360,9 @@ fn check_source(file: &MappingFile, source: &ValueSource, column_type: ColumnTyp
 }
 
 /// Checks that a table has the columns that it needs. One of the dates is enough.
-fn check_required(target: CanonicalTable, dates: &[&str], key: &str, has: impl Fn(&str) -> bool) -> CheckResult {
-    if let Some(missing) = target.required().iter().find(|name| !has(name)) {
+fn check_required(target: Table, dates: &[&str], key: &str, has: impl Fn(&str) -> bool) -> CheckResult {
+    let mut required = target.required().iter().filter(|name| !["type", "date"].contains(name));
+    if let Some(missing) = required.find(|name| !has(name)) {
         return Err(MappingFault::new(key, format!("expected the column `{missing}`")));
     }
     if !dates.is_empty() && !dates.iter().any(|name| has(name)) {
@@ -380,10 +372,10 @@ fn check_required(target: CanonicalTable, dates: &[&str], key: &str, has: impl F
 }
 
 /// Checks what says the period of a row of spend.
-fn check_spread(table: &TableDeclaration, target: CanonicalTable, key: &str) -> CheckResult {
+fn check_spread(table: &TableDeclaration, target: Table, key: &str) -> CheckResult {
     let Some(spread) = &table.spread else { return Ok(()) };
     let key = format!("{key}.spread");
-    if target != CanonicalTable::Spend {
+    if target != Table::Spend {
         return Err(MappingFault::new(key, "only tables of spend can have this key"));
     }
     if table.columns.contains_key("date") {
@@ -401,8 +393,7 @@ fn check_spread(table: &TableDeclaration, target: CanonicalTable, key: &str) -> 
 
 /// Checks that a table of spend has an amount or a count.
 fn check_measure(table: &TableDeclaration, key: &str) -> CheckResult {
-    let is_measure =
-        |name: &&str| matches!(CanonicalTable::Spend.column_type(name), ColumnType::Amount | ColumnType::Count);
+    let is_measure = |name: &&str| matches!(Table::Spend.column_type(name), ColumnType::Amount | ColumnType::Count);
     let measures: Vec<&str> = SPEND_COLUMNS.into_iter().filter(is_measure).collect();
     if measures.iter().any(|name| table.columns.contains_key(*name)) {
         return Ok(());

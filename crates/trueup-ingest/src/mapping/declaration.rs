@@ -5,6 +5,7 @@ use super::template::template_columns;
 use super::values::regex;
 use crate::error::MappingFault;
 use crate::source::FileFormat;
+use crate::table::Table;
 use regex::Regex;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, SeqAccess, Unexpected, Visitor};
@@ -37,9 +38,14 @@ pub(super) struct MappingFile {
 }
 
 impl MappingFile {
+    /// Returns the tables other than those of events, by kind.
+    pub(super) fn tables(&self) -> [(Table, &[TableDeclaration]); 3] {
+        [(Table::Spend, &self.spend), (Table::Accounts, &self.accounts), (Table::Targets, &self.targets)]
+    }
+
     /// Returns the tables other than those of events.
     pub(super) fn other_tables(&self) -> impl Iterator<Item = &TableDeclaration> {
-        self.spend.iter().chain(&self.accounts).chain(&self.targets)
+        self.tables().into_iter().flat_map(|(_, tables)| tables)
     }
 
     /// Returns the conversions of all tables.

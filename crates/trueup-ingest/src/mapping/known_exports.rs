@@ -274,8 +274,9 @@ pub(super) struct StageLine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mapping::canonical::{CanonicalTable, stage_names};
+    use crate::mapping::canonical::stage_names;
     use crate::mapping::template::template_columns;
+    use crate::table::Table;
 
     #[test]
     fn every_file_is_read() {
@@ -296,7 +297,7 @@ mod tests {
             assert_eq!(is_events, export.stage.is_some() == export.stages.is_empty(), "{what}");
             let stages = export.stages.iter().map(|line| &line.stage).chain(&export.stage);
             assert!(stages.into_iter().all(|stage| stage_names().contains(&stage.as_str())), "{what}");
-            let table = if is_events { CanonicalTable::Events } else { CanonicalTable::Spend };
+            let table = if is_events { Table::Events } else { Table::Spend };
             for line in &export.lines {
                 let sources = [line.from.is_some(), line.value.is_some(), line.template.is_some()];
                 assert_eq!(sources.into_iter().filter(|is| *is).count(), 1, "{what}: {}", line.name);

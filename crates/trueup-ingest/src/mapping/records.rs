@@ -1,7 +1,6 @@
 //! The records that the files of a mapping deliver. They are read before the events, with a table of their own, because
 //! a row may deliver a record and be no event: a job that is canceled has no date any more.
 
-use super::canonical::CanonicalTable;
 use super::cells::StringCells;
 use super::declaration::{Conditions, EventTableDeclaration, TableDeclaration};
 use super::held::BufferedRows;
@@ -12,6 +11,7 @@ use crate::read::{CheckedRows, RowRules};
 use crate::report::IgnoredColumn;
 use crate::row_source::with_source;
 use crate::source::{DecodedBatch, RawRows, ReadLimits, RowLocations, RowMapper};
+use crate::table::Table;
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 use hashbrown::HashMap;
@@ -39,11 +39,11 @@ impl TablePlanner<'_> {
         let declared = TableDeclaration { only: Conditions::new(), unless: Conditions::new(), ..table.table() };
         let without_joins = TableDeclaration { join: Vec::new(), ..declared.clone() };
         // What a join holds takes memory, and few accounts come from one.
-        let planned = planner.plan(CanonicalTable::Events, &without_joins, &key, sources());
+        let planned = planner.plan(Table::Events, &without_joins, &key, sources());
         match planned {
             Err(_) if !may_join => Ok(None),
             planned => {
-                let planned = planned.or_else(|_| planner.plan(CanonicalTable::Events, &declared, &key, sources()));
+                let planned = planned.or_else(|_| planner.plan(Table::Events, &declared, &key, sources()));
                 Ok(planned?.pop())
             }
         }

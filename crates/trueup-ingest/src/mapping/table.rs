@@ -1,6 +1,6 @@
 //! A table of a mapping: planned from its declaration, and made from the rows of its first input.
 
-use super::canonical::{CanonicalTable, ColumnType, stage_names};
+use super::canonical::{ColumnType, stage_names};
 use super::cells::{RowView, StringCells};
 use super::column::{ColumnPlan, ColumnPlanner};
 use super::columns::{ColumnRef, KnownColumns};
@@ -97,16 +97,11 @@ impl<'a> TableSources<'a> {
 
 impl TablePlanner<'_> {
     /// Plans a table of spend, accounts or targets.
-    pub(super) fn table(
-        &self,
-        target: CanonicalTable,
-        table: &TableDeclaration,
-        at: usize,
-    ) -> Result<TableMapper, IngestError> {
-        let key = format!("{}[{at}]", target.key());
+    pub(super) fn table(&self, target: Table, table: &TableDeclaration, at: usize) -> Result<TableMapper, IngestError> {
+        let key = format!("{}[{at}]", target.name());
         let columns = table.columns.iter();
         let columns = columns.map(|(name, source)| (name.as_str(), (source, format!("{key}.columns.{name}"))));
-        let currency = table.currency.as_ref().filter(|_| target == CanonicalTable::Accounts);
+        let currency = table.currency.as_ref().filter(|_| target == Table::Accounts);
         let currency = currency.map(CurrencyKey::source);
         let currency = currency.as_ref().map(|source| ("currency", (source, format!("{key}.currency"))));
         let sources = columns.chain(currency).collect();
@@ -128,7 +123,7 @@ impl TablePlanner<'_> {
         common.extend(columns.map(|(name, source)| (name.as_str(), (source, format!("{key}.columns.{name}")))));
         common.extend(table.record().map(|record| (RECORD_COLUMN, (record, format!("{key}.record")))));
         if table.stages.is_empty() {
-            return self.plan(CanonicalTable::Events, &table.table(), &key, vec![TableSources::long(&key, common)]);
+            return self.plan(Table::Events, &table.table(), &key, vec![TableSources::long(&key, common)]);
         }
         let of_stage = |stage: &str| ValueSource { value: Some(Constant(stage.to_owned())), ..ValueSource::default() };
         let stages = stage_names();
@@ -149,13 +144,13 @@ impl TablePlanner<'_> {
             let stage = Some([&declared.only, &declared.unless]);
             Some(TableSources { key, sources: all, stage })
         });
-        self.plan(CanonicalTable::Events, &table.table(), &key, declared.collect())
+        self.plan(Table::Events, &table.table(), &key, declared.collect())
     }
 
     /// Plans tables of the same rows.
     pub(super) fn plan(
         &self,
-        target: CanonicalTable,
+        target: Table,
         table: &TableDeclaration,
         key: &str,
         tables: Vec<TableSources<'_>>,
@@ -179,10 +174,10 @@ impl TablePlanner<'_> {
         }
         let money = self.plan_money(target, table, key, &known, &mut rows)?.map(Arc::new);
         let rows = Arc::new(rows.finish(self.reading)?);
-        let credit = self.credit.filter(|_| target == CanonicalTable::Events);
+        let credit = self.credit.filter(|_| target == Table::Events);
         let mapping = self.reading.name;
         let named = if self.reading.is_stored { Path::new(mapping) } else { self.reading.mapping };
-        let shown = PathBuf::from(format!("{} [[{}]]", named.display(), target.key()));
+        let shown = PathBuf::from(format!("{} [[{}]]", named.display(), target.name()));
         let mut mapper =
             |(key, columns, dates, conditions): (String, Vec<(String, ColumnPlan)>, Dates, Vec<Condition>)| {
                 let data_type = |name: &str, plan: &ColumnPlan| {
@@ -199,7 +194,7 @@ impl TablePlanner<'_> {
                 fields.extend(added.into_iter().map(|name| Field::new(name, DataType::Utf8, true)));
                 let (schema, credit) = (Arc::new(Schema::new(fields)), credit.cloned());
                 let (shown, rows, spread, money) = (shown.clone(), rows.clone(), spread.take(), money.clone());
-                let (table, mapped_by) = (target.table(), format!("{mapping} {key}"));
+                let (table, mapped_by) = (target, format!("{mapping} {key}"));
                 TableMapper { shown, table, mapped_by, rows, columns, dates, conditions, spread, money, credit, schema }
             };
         Ok(planned.into_iter().map(&mut mapper).collect())
@@ -208,13 +203,13 @@ impl TablePlanner<'_> {
     /// Plans what the amounts of a table are in, and what they become.
     fn plan_money(
         &self,
-        target: CanonicalTable,
+        target: Table,
         table: &TableDeclaration,
         key: &str,
         known: &KnownColumns,
         rows: &mut RowPlan,
     ) -> Result<Option<MoneyPlan>, IngestError> {
-        let currency = table.currency.as_ref().filter(|_| target != CanonicalTable::Accounts);
+        let currency = table.currency.as_ref().filter(|_| target != Table::Accounts);
         let Some(currency) = currency.map(CurrencyKey::source) else { return Ok(None) };
         let rates = match &table.convert {
             None => None,
@@ -233,7 +228,7 @@ impl TablePlanner<'_> {
     /// Plans the columns of a table, and what is required of its dates.
     fn plan_columns(
         &self,
-        target: CanonicalTable,
+        target: Table,
         sources: &ValueSources<'_>,
         known: &KnownColumns,
         rows: &mut RowPlan,
@@ -360,7 +355,7 @@ impl RowMapper for TableMapper {
         if let Some(periods) = periods {
             let periods: Vec<Period> = periods.into_iter().flatten().collect();
             debug_assert_eq!(periods.len(), picked.len(), "a row without a period has a fault");
-            let types = self.columns.iter().map(|(name, _)| CanonicalTable::Spend.column_type(name));
+            let types = self.columns.iter().map(|(name, _)| Table::Spend.column_type(name));
             columns = columns
                 .iter()
                 .zip(types)
