@@ -20,13 +20,21 @@ use trueup_core::model::{
 
 type CheckResult = Result<(), MappingFault>;
 
+/// Refuses a key for a reason unless it is right.
+fn expect(is_right: bool, key: impl Into<String>, reason: &str) -> CheckResult {
+    if is_right { Ok(()) } else { Err(MappingFault::new(key, reason)) }
+}
+
+/// Refuses a value of a key for a reason if there is one.
+fn refuse(value: Option<impl Into<String>>, key: impl Into<String>, reason: &str) -> CheckResult {
+    value.map_or(Ok(()), |value| Err(MappingFault::new(key, reason).with_value(value)))
+}
+
 /// Checks a whole mapping.
 pub(super) fn mapping(file: &MappingFile) -> CheckResult {
-    if !file.open_questions.is_empty() {
-        let numbers: Vec<String> = file.open_questions.iter().map(ToString::to_string).collect();
-        let reason = "this draft has open questions; answer each where it stands, and remove its number here";
-        return Err(MappingFault::new("open_questions", reason).with_value(numbers.join(", ")));
-    }
+    let open: Vec<String> = file.open_questions.iter().map(ToString::to_string).collect();
+    let reason = "this draft has open questions; answer each where it stands, and remove its number here";
+    refuse((!open.is_empty()).then(|| open.join(", ")), "open_questions", reason)?;
     for (name, found) in &file.input {
         check_input(name, found)?;
         for (column, source) in &found.compute {
@@ -35,10 +43,8 @@ pub(super) fn mapping(file: &MappingFile) -> CheckResult {
             check_keeps(source, &key, "a value of an input is no row")?;
         }
     }
-    if file.events.is_empty() && file.other_tables().next().is_none() {
-        let reason = "a mapping makes at least one table of [[events]], [[spend]], [[accounts]] or [[targets]]";
-        return Err(MappingFault::new("events", reason));
-    }
+    let reason = "a mapping makes at least one table of [[events]], [[spend]], [[accounts]] or [[targets]]";
+    expect(!file.events.is_empty() || file.other_tables().next().is_some(), "events", reason)?;
     for (at, table) in file.events.iter().enumerate() {
         check_events(file, table, &format!("events[{at}]"))?;
     }
@@ -64,40 +70,30 @@ pub(super) fn mapping(file: &MappingFile) -> CheckResult {
 
 /// Checks that a map refuses no value and leaves no row out, for a reason.
 fn check_keeps(source: &ValueSource, key: &str, because: &str) -> CheckResult {
-    let keeps = matches!(source.unmapped, Some(Unmapped::Keep | Unmapped::Empty));
-    if source.map.is_none() || keeps {
-        return Ok(());
-    }
-    Err(MappingFault::new(format!("{key}.unmapped"), format!("expected `keep` or `empty`, because {because}")))
+    let keeps = source.map.is_none() || matches!(source.unmapped, Some(Unmapped::Keep | Unmapped::Empty));
+    expect(keeps, format!("{key}.unmapped"), &format!("expected `keep` or `empty`, because {because}"))
 }
 
 fn check_input(name: &str, input: &InputDeclaration) -> CheckResult {
     let key = format!("input.{name}");
-    if name.is_empty() || !name.chars().all(|char| char.is_ascii_alphanumeric() || char == '-' || char == '_') {
-        return Err(MappingFault::new(key, "an input's name is made of letters, digits, `-` and `_`"));
-    }
-    if input.file.is_empty() || input.file.contains(['/', '\\']) {
-        let reason = "expected the name of a file without its folder; `*` and `?` match other characters";
-        return Err(MappingFault::new(format!("{key}.file"), reason).with_value(&input.file));
-    }
-    if let Some(twice) = repeated(input.rename.values()) {
-        return Err(MappingFault::new(format!("{key}.rename"), "two columns get this name").with_value(twice));
-    }
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || char == '-' || char == '_';
+    let reason = "an input's name is made of letters, digits, `-` and `_`";
+    expect(!name.is_empty() && name.chars().all(is_plain), key.as_str(), reason)?;
+    let is_name = !input.file.is_empty() && !input.file.contains(['/', '\\']);
+    let reason = "expected the name of a file without its folder; `*` and `?` match other characters";
+    refuse((!is_name).then_some(&input.file), format!("{key}.file"), reason)?;
+    refuse(repeated(input.rename.values()), format!("{key}.rename"), "two columns get this name")?;
     if let Some(header_row) = &input.header_row {
         let key = format!("{key}.header_row");
-        if input.header.is_some() {
-            return Err(MappingFault::new(key, "a file whose columns `header` names has no header of its own"));
-        }
+        let reason = "a file whose columns `header` names has no header of its own";
+        expect(input.header.is_none(), key.as_str(), reason)?;
         match header_row {
             HeaderKey::Number(1..=MAX_HEADER_ROW) => {}
             HeaderKey::Number(number) => {
                 let reason = format!("expected the number of a line, from 1 to {MAX_HEADER_ROW}");
-                return Err(MappingFault::new(key, reason).with_value(number.to_string()));
+                refuse(Some(number.to_string()), key, &reason)?;
             }
-            HeaderKey::Names(names) if names.is_empty() => {
-                return Err(MappingFault::new(key, "expected at least one name"));
-            }
-            HeaderKey::Names(_) => {}
+            HeaderKey::Names(names) => expect(!names.is_empty(), key, "expected at least one name")?,
         }
     }
     if let Some(unpivot) = &input.unpivot {
@@ -105,21 +101,13 @@ fn check_input(name: &str, input: &InputDeclaration) -> CheckResult {
         match &unpivot.columns {
             UnpivotColumns::Pattern(pattern) => drop(pattern.compiled(&key)?),
             UnpivotColumns::Names(names) => {
-                if let Some(twice) = repeated(names.iter()) {
-                    let reason = "the column is listed twice";
-                    return Err(MappingFault::new(format!("{key}.columns"), reason).with_value(twice));
-                }
+                refuse(repeated(names.iter()), format!("{key}.columns"), "the column is listed twice")?;
             }
         }
-        if unpivot.name == unpivot.value {
-            let reason = "the names and the values of the columns are in two columns";
-            return Err(MappingFault::new(format!("{key}.value"), reason).with_value(&unpivot.value));
-        }
+        let same = Some(&unpivot.value).filter(|value| **value == unpivot.name);
+        refuse(same, format!("{key}.value"), "the names and the values of the columns are in two columns")?;
     }
-    if let Some(twice) = repeated(input.header.iter().flatten()) {
-        return Err(MappingFault::new(format!("{key}.header"), "two columns have this name").with_value(twice));
-    }
-    Ok(())
+    refuse(repeated(input.header.iter().flatten()), format!("{key}.header"), "two columns have this name")
 }
 
 /// Returns a name that is in the list twice.
@@ -132,37 +120,25 @@ fn check_events(file: &MappingFile, table: &EventTableDeclaration, key: &str) ->
     check_inputs(file, &table.table(), Table::Events, key)?;
     let own = format!("{key}.columns");
     check_sources(file, Table::Events, &table.columns, &own)?;
-    if let Some(name) = table.keep.iter().find(|name| table.columns.contains_key(*name)) {
-        let reason = "a column of this name is made under `columns`";
-        return Err(MappingFault::new(format!("{key}.keep"), reason).with_value(name));
-    }
-    if let Some(name) = table.keep.iter().find(|name| is_leading_column(name)) {
-        let reason = "only dimensions can be kept; make this column under `columns`";
-        return Err(MappingFault::new(format!("{key}.keep"), reason).with_value(name));
-    }
+    let twice = table.keep.iter().find(|name| table.columns.contains_key(*name));
+    refuse(twice, format!("{key}.keep"), "a column of this name is made under `columns`")?;
+    let leading = table.keep.iter().find(|name| is_leading_column(name));
+    refuse(leading, format!("{key}.keep"), "only dimensions can be kept; make this column under `columns`")?;
     check_record(file, table, key)?;
     check_money(file, &table.table(), Table::Events, key)?;
     let dates = ["date", "dateTime"];
     if table.stages.is_empty() {
         let has = |name: &str| table.columns.contains_key(name);
-        if !has("type") {
-            return Err(MappingFault::new(&own, "expected `type`, or a table of `stages` next to `columns`"));
-        }
+        expect(has("type"), own, "expected `type`, or a table of `stages` next to `columns`")?;
         return check_required(Table::Events, &dates, key, has);
     }
-    if table.columns.contains_key("type") {
-        return Err(MappingFault::new(format!("{own}.type"), "the `stages` already say what type an event has"));
-    }
+    let reason = "the `stages` already say what type an event has";
+    expect(!table.columns.contains_key("type"), format!("{own}.type"), reason)?;
     for (stage, StageDeclaration { only, unless, columns }) in table.stages.iter() {
         let key = format!("{key}.stages.{stage}");
-        if Stage::from_name(stage).is_none() {
-            return Err(
-                MappingFault::new(&key, format!("expected one of {}", stage_names().join(", "))).with_value(stage)
-            );
-        }
-        if columns.contains_key("type") {
-            return Err(MappingFault::new(format!("{key}.type"), "the stage itself is the type"));
-        }
+        let unknown = Stage::from_name(stage).is_none().then_some(stage);
+        refuse(unknown, key.as_str(), &format!("expected one of {}", stage_names().join(", ")))?;
+        expect(!columns.contains_key("type"), format!("{key}.type"), "the stage itself is the type")?;
         check_conditions([only, unless], &key)?;
         check_sources(file, Table::Events, columns, &key)?;
         check_required(Table::Events, &dates, &key, |name| {
@@ -174,34 +150,27 @@ fn check_events(file: &MappingFile, table: &EventTableDeclaration, key: &str) ->
 
 /// Checks the currency of amounts, and what converts them.
 fn check_money(file: &MappingFile, table: &TableDeclaration, target: Table, key: &str) -> CheckResult {
-    if target == Table::Targets && table.currency.is_some() {
-        let reason = "a target is in the currency of its account; only other tables can have this key";
-        return Err(MappingFault::new(format!("{key}.currency"), reason));
-    }
+    let reason = "a target is in the currency of its account; only other tables can have this key";
+    expect(target != Table::Targets || table.currency.is_none(), format!("{key}.currency"), reason)?;
     if let Some(currency) = &table.currency {
         let key = format!("{key}.currency");
         check_source(file, &currency.source(), ColumnType::Text, &key)?;
         if let CurrencyKey::Code(code) = currency {
             check_currency(code, &key)?;
         }
-        if target == Table::Accounts && table.columns.contains_key("currency") {
-            return Err(MappingFault::new(key, "the table has the column `currency`, too; one of them is enough"));
-        }
+        let has_column = target == Table::Accounts && table.columns.contains_key("currency");
+        expect(!has_column, key, "the table has the column `currency`, too; one of them is enough")?;
     }
     let Some(convert) = &table.convert else { return Ok(()) };
     let key = format!("{key}.convert");
-    if matches!(target, Table::Accounts | Table::Targets) {
-        return Err(MappingFault::new(key, "only tables of events and spend can have this key"));
-    }
-    if table.currency.is_none() {
-        return Err(MappingFault::new(key, "expected the key `currency`, too, which says what amounts are in"));
-    }
+    let has_amounts = !matches!(target, Table::Accounts | Table::Targets);
+    expect(has_amounts, key.as_str(), "only tables of events and spend can have this key")?;
+    let reason = "expected the key `currency`, too, which says what amounts are in";
+    expect(table.currency.is_some(), key.as_str(), reason)?;
     check_currency(&convert.to, &format!("{key}.to"))?;
-    if convert.rates.is_empty() || convert.rates.contains(['/', '\\']) {
-        let reason = "expected the name of an input, or of a file without its folder, which is given with the others";
-        return Err(MappingFault::new(format!("{key}.rates"), reason).with_value(&convert.rates));
-    }
-    Ok(())
+    let is_name = !convert.rates.is_empty() && !convert.rates.contains(['/', '\\']);
+    let reason = "expected the name of an input, or of a file without its folder, which is given with the others";
+    refuse((!is_name).then_some(&convert.rates), format!("{key}.rates"), reason)
 }
 
 fn check_currency(code: &str, key: &str) -> CheckResult {
@@ -213,38 +182,30 @@ fn check_currency(code: &str, key: &str) -> CheckResult {
 fn check_record(file: &MappingFile, table: &EventTableDeclaration, key: &str) -> CheckResult {
     let Some(record) = table.record() else { return Ok(()) };
     let record_key = format!("{key}.record");
-    if table.has_two_records() {
-        return Err(MappingFault::new(record_key, "the `stages` have this key, too; one of them is enough"));
-    }
+    let reason = "the `stages` have this key, too; one of them is enough";
+    expect(!table.has_two_records(), record_key.as_str(), reason)?;
     check_source(file, record, ColumnType::Text, &record_key)?;
     let own = |name: &&&str| table.stages.values().any(|stage| stage.columns.contains_key(**name));
     if let Some(name) = [ACCOUNT, SOURCE].iter().find(own) {
         let reason = format!("the stages of a record have one `{name}`; make it under `columns`");
         return Err(MappingFault::new(record_key, reason));
     }
-    if table.columns.contains_key(ACCOUNT) {
-        return Ok(());
-    }
-    Err(MappingFault::new(format!("{key}.columns"), "expected the column `account`"))
+    expect(table.columns.contains_key(ACCOUNT), format!("{key}.columns"), "expected the column `account`")
 }
 
 /// Checks that a table names inputs that exist, each under a name of its own, and that its conditions have values.
 fn check_inputs(file: &MappingFile, table: &TableDeclaration, target: Table, key: &str) -> CheckResult {
     let known = |name: &str, key: String| {
         let names: Vec<&str> = file.input.keys().map(String::as_str).collect();
-        let reason = || format!("no [input] has this name; the inputs are: {}", names.join(", "));
-        if file.input.contains_key(name) { Ok(()) } else { Err(MappingFault::new(key, reason()).with_value(name)) }
+        let reason = format!("no [input] has this name; the inputs are: {}", names.join(", "));
+        refuse((!names.contains(&name)).then_some(name), key, &reason)
     };
-    if matches!(target, Table::Accounts | Table::Targets) && table.source.is_some() {
-        return Err(MappingFault::new(format!("{key}.source"), "only tables of events and spend can have this key"));
-    }
+    let may_have_source = !matches!(target, Table::Accounts | Table::Targets) || table.source.is_none();
+    expect(may_have_source, format!("{key}.source"), "only tables of events and spend can have this key")?;
     let Some(from) = &table.from else {
         let needs = !table.join.is_empty() || !table.only.is_empty() || !table.unless.is_empty();
-        return if target == Table::Accounts && !needs {
-            Ok(())
-        } else {
-            Err(MappingFault::new(format!("{key}.from"), "expected the name of an input"))
-        };
+        let is_whole = target == Table::Accounts && !needs;
+        return expect(is_whole, format!("{key}.from"), "expected the name of an input");
     };
     known(from, format!("{key}.from"))?;
     check_conditions([&table.only, &table.unless], key)?;
@@ -254,26 +215,15 @@ fn check_inputs(file: &MappingFile, table: &TableDeclaration, target: Table, key
         match &join.input {
             Some(input) if !join.stored => known(input, format!("{key}.input"))?,
             None if join.stored => {}
-            _ => {
-                return Err(MappingFault::new(
-                    key,
-                    "expected `input`, or `stored = true` to join what the dataset holds",
-                ));
-            }
+            _ => expect(false, key.as_str(), "expected `input`, or `stored = true` to join what the dataset holds")?,
         }
         check_source_of(join, &key)?;
-        if join.alias().is_empty() || join.alias().contains('.') {
-            return Err(
-                MappingFault::new(format!("{key}.as"), "expected a name without a dot").with_value(join.alias())
-            );
-        }
-        if !aliases.insert(join.alias()) {
-            let reason = "an input of this table already has this name; `as` can give another";
-            return Err(MappingFault::new(key, reason).with_value(join.alias()));
-        }
-        if join.on.pairs().is_empty() {
-            return Err(MappingFault::new(format!("{key}.on"), "expected at least one column"));
-        }
+        let alias = join.alias();
+        let broken = Some(alias).filter(|alias| alias.is_empty() || alias.contains('.'));
+        refuse(broken, format!("{key}.as"), "expected a name without a dot")?;
+        let reason = "an input of this table already has this name; `as` can give another";
+        refuse((!aliases.insert(alias)).then_some(alias), key.as_str(), reason)?;
+        expect(!join.on.pairs().is_empty(), format!("{key}.on"), "expected at least one column")?;
     }
     Ok(())
 }
@@ -281,23 +231,19 @@ fn check_inputs(file: &MappingFile, table: &TableDeclaration, target: Table, key
 /// Checks that a join on the records of stored events says whose records they are: the number of a job may be that of
 /// an invoice.
 fn check_source_of(join: &Join, key: &str) -> CheckResult {
-    if join.source.is_some() && !join.stored {
-        let reason = "only a join with `stored = true` can have this key";
-        return Err(MappingFault::new(format!("{key}.source"), reason));
-    }
-    if join.stored && join.source.is_none() && join.is_on(RECORD) && !join.is_on(SOURCE) {
-        let reason = "another source may have a record of the same name; write `source = \"...\"` into this join: the name of the input \
-                      whose records are joined, or the `source` of its table";
-        return Err(MappingFault::new(format!("{key}.on"), reason).with_value(RECORD));
-    }
-    Ok(())
+    let reason = "only a join with `stored = true` can have this key";
+    expect(join.source.is_none() || join.stored, format!("{key}.source"), reason)?;
+    let is_open = join.stored && join.source.is_none() && join.is_on(RECORD) && !join.is_on(SOURCE);
+    let reason = "another source may have a record of the same name; write `source = \"...\"` into this join: the name of the input \
+                  whose records are joined, or the `source` of its table";
+    refuse(is_open.then_some(RECORD), format!("{key}.on"), reason)
 }
 
 /// Checks that conditions have values.
 fn check_conditions([only, unless]: [&Conditions; 2], key: &str) -> CheckResult {
     for (name, conditions) in [("where", only), ("unless", unless)] {
-        if let Some((column, _)) = conditions.iter().find(|(_, values)| values.texts().is_empty()) {
-            return Err(MappingFault::new(format!("{key}.{name}.{column}"), "expected at least one value"));
+        for (column, values) in conditions {
+            expect(!values.texts().is_empty(), format!("{key}.{name}.{column}"), "expected at least one value")?;
         }
     }
     Ok(())
@@ -328,16 +274,13 @@ fn check_source(file: &MappingFile, source: &ValueSource, column_type: ColumnTyp
             .map_err(|reason| MappingFault::new(format!("{key}.default"), reason).with_value(default))?;
     }
     if let Some(otherwise) = &source.otherwise {
-        if otherwise.0.is_empty() {
-            return Err(MappingFault::new(format!("{key}.otherwise"), "expected at least one column or source"));
-        }
+        let reason = "expected at least one column or source";
+        expect(!otherwise.0.is_empty(), format!("{key}.otherwise"), reason)?;
         for (key, alternative) in otherwise.keyed(key) {
             let Alternative::Source(source) = alternative else { continue };
             check_source(file, source, ColumnType::Text, &key)?;
             check_keeps(source, &key, "a value that is not found is no fault here")?;
-            if source.value.is_some() {
-                return Err(MappingFault::new(key, "a constant is the key `default` of the whole source"));
-            }
+            expect(source.value.is_none(), key, "a constant is the key `default` of the whole source")?;
         }
     }
     match ValueOrigin::new(source, column_type, key)? {
@@ -350,10 +293,8 @@ fn check_source(file: &MappingFile, source: &ValueSource, column_type: ColumnTyp
             for (name, part) in parts {
                 check_source(file, part, ColumnType::Text, &format!("{key}.{name}"))?;
             }
-            if parts.iter().all(|(_, part)| part.value.is_some()) {
-                return Err(MappingFault::new(key, "at least one of the parts must be a column"));
-            }
-            Ok(())
+            let has_column = parts.iter().any(|(_, part)| part.value.is_none());
+            expect(has_column, key, "at least one of the parts must be a column")
         }
         ValueOrigin::Column(_) | ValueOrigin::Template(_) => Ok(()),
     }
@@ -365,22 +306,17 @@ fn check_required(target: Table, dates: &[&str], key: &str, has: impl Fn(&str) -
     if let Some(missing) = required.find(|name| !has(name)) {
         return Err(MappingFault::new(key, format!("expected the column `{missing}`")));
     }
-    if !dates.is_empty() && !dates.iter().any(|name| has(name)) {
-        return Err(MappingFault::new(key, format!("expected the column `{}`", dates.join("` or `"))));
-    }
-    Ok(())
+    let is_dated = dates.is_empty() || dates.iter().any(|name| has(name));
+    expect(is_dated, key, &format!("expected the column `{}`", dates.join("` or `")))
 }
 
 /// Checks what says the period of a row of spend.
 fn check_spread(table: &TableDeclaration, target: Table, key: &str) -> CheckResult {
     let Some(spread) = &table.spread else { return Ok(()) };
     let key = format!("{key}.spread");
-    if target != Table::Spend {
-        return Err(MappingFault::new(key, "only tables of spend can have this key"));
-    }
-    if table.columns.contains_key("date") {
-        return Err(MappingFault::new(key, "the days of the period are the dates; leave `date` out of `columns`"));
-    }
+    expect(target == Table::Spend, key.as_str(), "only tables of spend can have this key")?;
+    let reason = "the days of the period are the dates; leave `date` out of `columns`";
+    expect(!table.columns.contains_key("date"), key.as_str(), reason)?;
     match (&spread.from, &spread.to, &spread.week, &spread.month) {
         (Some(_), Some(_), None, None) | (_, _, Some(_), None) => {
             let source = ValueSource { format: spread.format.clone(), ..ValueSource::default() };
@@ -395,18 +331,15 @@ fn check_spread(table: &TableDeclaration, target: Table, key: &str) -> CheckResu
 fn check_measure(table: &TableDeclaration, key: &str) -> CheckResult {
     let is_measure = |name: &&str| matches!(Table::Spend.column_type(name), ColumnType::Amount | ColumnType::Count);
     let measures: Vec<&str> = SPEND_COLUMNS.into_iter().filter(is_measure).collect();
-    if measures.iter().any(|name| table.columns.contains_key(*name)) {
-        return Ok(());
-    }
-    Err(MappingFault::new(key, format!("expected one of the columns `{}`", measures.join("`, `"))))
+    let has_measure = measures.iter().any(|name| table.columns.contains_key(*name));
+    expect(has_measure, key, &format!("expected one of the columns `{}`", measures.join("`, `")))
 }
 
 fn check_first_touch(file: &MappingFile) -> CheckResult {
     let Some(first_touch) = &file.first_touch else { return Ok(()) };
     let key = "first_touch.copy";
-    if first_touch.copy.is_empty() || file.events.is_empty() {
-        return Err(MappingFault::new(key, "expected columns of [[events]] to copy"));
-    }
+    let is_any = !first_touch.copy.is_empty() && !file.events.is_empty();
+    expect(is_any, key, "expected columns of [[events]] to copy")?;
     let mut seen = BTreeSet::new();
     for name in &first_touch.copy {
         let made = file.events.iter().any(|table| {
