@@ -34,7 +34,6 @@ pub use row::{InputLocation, RowFault, Rule};
 pub use spend_twice::{SpendTwice, TwiceRows};
 pub use stage::StageFault;
 
-use std::fmt;
 use std::io;
 use std::path::Path;
 use trueup_core::Interruption;
@@ -61,7 +60,8 @@ use trueup_core::dataset::without_credentials;
 /// assert_eq!(row.rule(), &Rule::Value(Reason::Stage));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
 pub struct IngestError(Box<ErrorKind>);
 
 impl IngestError {
@@ -102,45 +102,18 @@ impl IngestError {
     /// given as a rejects file and has other lines; or parts of a distributed ingest that do not fit together.
     #[must_use]
     pub fn is_data(&self) -> bool {
-        match &*self.0 {
-            ErrorKind::Input { .. }
-            | ErrorKind::Definitions(_)
-            | ErrorKind::DefinedColumn { .. }
-            | ErrorKind::ForgottenColumn(_)
-            | ErrorKind::NotRejects { .. }
-            | ErrorKind::NoDataset(_)
-            | ErrorKind::NoMatch(_)
-            | ErrorKind::EmptyFolder(_)
-            | ErrorKind::UnknownInFolder { .. }
-            | ErrorKind::Row { .. }
-            | ErrorKind::Rejected { .. }
-            | ErrorKind::Mapping { .. }
-            | ErrorKind::MappingSyntax { .. }
-            | ErrorKind::StoredMapping { .. }
-            | ErrorKind::AllRejected { .. }
-            | ErrorKind::ManyRejects { .. }
-            | ErrorKind::ManySharedIds { .. }
-            | ErrorKind::SpendTwice(_)
-            | ErrorKind::NotRestored { .. }
-            | ErrorKind::ZoneChanged { .. }
-            | ErrorKind::NewerTzdata(_)
-            | ErrorKind::IngestedBefore(_)
-            | ErrorKind::ManyDimensions { .. }
-            | ErrorKind::LongHistory { .. }
-            | ErrorKind::LargeHistory { .. }
-            | ErrorKind::ManyAccounts { .. }
-            | ErrorKind::LargeTable { .. }
-            | ErrorKind::LargeJoin { .. }
-            | ErrorKind::Busy { .. }
-            | ErrorKind::UnconditionalStore(_)
-            | ErrorKind::Stored { .. } => true,
+        match self.kind() {
             ErrorKind::Manifest(error) => !matches!(error, ManifestError::Io { .. }) && !error.may_be_published(),
             ErrorKind::Output(error) => !matches!(error, OutputError::Io { .. }),
             ErrorKind::AfterRejects { error, .. } | ErrorKind::Part { error, .. } => error.is_data(),
-            ErrorKind::Stage(fault) => !fault.is_usage(),
             // An input that cannot be opened is a fault of the data; a full disk is not.
             ErrorKind::Io { action, .. } => *action == OPEN,
-            _ => false,
+            ErrorKind::Interrupted(_)
+            | ErrorKind::PatchWithOthers
+            | ErrorKind::NotReadBack { .. }
+            | ErrorKind::Write { .. }
+            | ErrorKind::Internal { .. } => false,
+            _ => !self.is_usage(),
         }
     }
 
@@ -203,18 +176,6 @@ impl From<ErrorKind> for IngestError {
 impl From<ManifestError> for IngestError {
     fn from(error: ManifestError) -> Self {
         ErrorKind::Manifest(error).into()
-    }
-}
-
-impl fmt::Display for IngestError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl std::error::Error for IngestError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0.source()
     }
 }
 
