@@ -1,6 +1,6 @@
 //! Accounts: an account of a later ingest replaces the stored account with the same key.
 
-use crate::error::{ErrorContext, ErrorKind, FileFault};
+use crate::error::{ErrorContext, FileFault};
 use crate::events::{ZoneChange, ZoneChanges};
 use crate::monitor::Phase;
 use crate::parquet_file::ParquetFileWriter;
@@ -115,7 +115,7 @@ pub(crate) fn check_size(accounts: &Accounts, limit: usize) -> Result<(), Ingest
     let texts =
         |account: &Account| account.key.len() + account.name.len() + account.industry.as_ref().map_or(0, String::len);
     let bytes = accounts.iter().map(|account| texts(account) + ACCOUNT_BYTES).sum();
-    if bytes > limit { Err(ErrorKind::LargeTable { what: "accounts", bytes, limit }.into()) } else { Ok(()) }
+    IngestError::check_size("accounts", bytes, limit)
 }
 
 /// Returns the accounts that have events in the dataset and get another time zone.

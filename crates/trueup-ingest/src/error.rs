@@ -173,6 +173,13 @@ impl From<ErrorKind> for IngestError {
     }
 }
 
+impl IngestError {
+    /// Refuses what is held as a whole, such as `accounts`, if it takes more than `limit` bytes of memory.
+    pub(crate) fn check_size(what: &'static str, bytes: usize, limit: usize) -> Result<(), Self> {
+        if bytes > limit { Err(ErrorKind::LargeTable { what, bytes, limit }.into()) } else { Ok(()) }
+    }
+}
+
 impl From<ManifestError> for IngestError {
     fn from(error: ManifestError) -> Self {
         ErrorKind::Manifest(error).into()

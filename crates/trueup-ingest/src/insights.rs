@@ -128,11 +128,7 @@ impl DocumentIndex {
             return Ok(true);
         }
         self.bytes += key_bytes;
-        let (bytes, limit) = (self.bytes, self.limit);
-        if bytes > limit {
-            return Err(ErrorKind::LargeTable { what: "keys of insights", bytes, limit }.into());
-        }
-        Ok(false)
+        IngestError::check_size("keys of insights", self.bytes, self.limit).map(|()| false)
     }
 
     /// Writes all documents, by account and date.

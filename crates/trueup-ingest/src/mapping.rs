@@ -58,12 +58,12 @@ pub use draft::{DraftOptions, KnownFile, MappingDraft, draft};
 pub use known_exports::{ParseTemplateError, Template};
 pub(crate) use patch::{PatchKeyRules, PatchKeys, PatchMapper, PatchedEvents};
 
-use crate::error::{ErrorContext, ErrorKind, FileFault, MappingFault, OPEN, OfMapping, RejectedRows};
+use crate::error::{ErrorContext, ErrorKind, FileFault, MappingFault, OPEN, OfMapping};
 use crate::monitor::{Monitor, Phase};
 use crate::read::{RowRules, TableReader};
 use crate::records::DeliveredRecords;
 use crate::rejects::FaultyRows;
-use crate::report::{IgnoredColumn, LeftOutRows};
+use crate::report::LeftOutRows;
 use crate::source::{FileFormat, Input, LeftOutLines, ReadLimits, ReadOptions, file_name};
 use crate::table::Table;
 use crate::{IngestError, Interrupt};
@@ -219,11 +219,8 @@ impl Mapping {
         let (files, limits) = (Files::default(), ReadLimits::default());
         let inputs: Vec<Input> = inputs.iter().map(|path| Input::given(path)).collect();
         let tables = self.tables(&inputs, &files, limits, None, None)?;
-        let (faulty_rows, rejected, warnings) = (FaultyRows::Stop, RejectedRows::default(), Vec::new());
         let monitor = Monitor::new(None, Interrupt::default(), Duration::ZERO);
-        let (files, monitor, shared_ids) = (&files, &monitor, None);
-        let mut reader =
-            TableReader { files, limits, monitor, faulty_rows, rejected, warnings, not_normal: Vec::new(), shared_ids };
+        let mut reader = TableReader::new(&files, limits, &monitor, FaultyRows::Stop);
         tables.find_first_conversions(&reader)?;
         let mut made = MappedFiles::default();
         for (table, inputs) in tables.by_table() {
@@ -392,10 +389,7 @@ impl MappedTables {
             return Ok(());
         }
         let TableReader { files, limits, monitor, .. } = *reader;
-        let (faulty_rows, rejected, warnings) = (FaultyRows::PassOver, RejectedRows::default(), Vec::new());
-        let shared_ids = None;
-        let mut reader =
-            TableReader { files, limits, monitor, faulty_rows, rejected, warnings, not_normal: Vec::new(), shared_ids };
+        let mut reader = TableReader::new(files, limits, monitor, FaultyRows::PassOver);
         monitor.begin(Phase::FindingRecords, Some(self.record_inputs.iter().map(Input::size).sum()));
         let mut paths: Vec<PathBuf> = Vec::new();
         for input in &self.record_inputs {
@@ -456,10 +450,7 @@ impl MappedTables {
     pub(crate) fn find_first_conversions(&self, reader: &TableReader<'_>) -> Result<(), IngestError> {
         let Some(credit) = self.credit.as_ref().filter(|credit| !credit.is_found()) else { return Ok(()) };
         let TableReader { files, limits, monitor, .. } = *reader;
-        let (faulty_rows, rejected, warnings) = (FaultyRows::PassOver, RejectedRows::default(), Vec::new());
-        let shared_ids = None;
-        let mut reader =
-            TableReader { files, limits, monitor, faulty_rows, rejected, warnings, not_normal: Vec::new(), shared_ids };
+        let mut reader = TableReader::new(files, limits, monitor, FaultyRows::PassOver);
         let events = || self.inputs.iter().filter(|(table, _)| *table == Table::Events).map(|(_, input)| input);
         monitor.begin(Phase::FindingConversions, Some(events().map(Input::size).sum()));
         let mut found = FirstConversions::default();
@@ -550,10 +541,6 @@ fn plain_schema(schema: SchemaRef) -> SchemaRef {
 struct EveryRow;
 
 impl RowRules<RecordBatch> for EveryRow {
-    fn ignored(&self) -> Vec<IgnoredColumn> {
-        Vec::new()
-    }
-
     fn normalize(&self, batch: &RecordBatch) -> Result<(RecordBatch, Vec<CellFault>), ArrowError> {
         Ok((batch.clone(), Vec::new()))
     }

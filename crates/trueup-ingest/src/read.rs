@@ -42,7 +42,9 @@ pub(crate) trait CheckedRows: Send + 'static {
 /// The rules of a table for inputs of one schema. `R` is the form that sound rows get.
 pub(crate) trait RowRules<R>: Send + Sync {
     /// Returns the columns that are not stored and that the user should know of.
-    fn ignored(&self) -> Vec<IgnoredColumn>;
+    fn ignored(&self) -> Vec<IgnoredColumn> {
+        Vec::new()
+    }
 
     /// Returns the sound rows, and the faults of the others.
     fn normalize(&self, batch: &RecordBatch) -> Result<(R, Vec<CellFault>), ArrowError>;
@@ -70,7 +72,13 @@ pub(crate) struct TableReader<'a> {
     pub(crate) shared_ids: Option<SharedIdPlaces>,
 }
 
-impl TableReader<'_> {
+impl<'a> TableReader<'a> {
+    /// Begins without any row.
+    pub(crate) fn new(files: &'a Files, limits: ReadLimits, monitor: &'a Monitor, faulty_rows: FaultyRows) -> Self {
+        let (rejected, warnings, not_normal) = (RejectedRows::default(), Vec::new(), Vec::new());
+        Self { files, limits, monitor, faulty_rows, rejected, warnings, not_normal, shared_ids: None }
+    }
+
     /// Reads an input and passes its sound rows to `take` in file order.
     pub(crate) fn read<R: CheckedRows>(
         &mut self,

@@ -1,7 +1,7 @@
 //! Where a dataset is, and how its files are read and written: what all commands have in common.
 
 use crate::IngestError;
-use crate::error::{ErrorContext, RejectedRows};
+use crate::error::ErrorContext;
 use crate::events::MergedLayout;
 use crate::monitor::Monitor;
 use crate::read::TableReader;
@@ -46,16 +46,7 @@ impl CommonSettings {
 
     /// Returns the reader of all tables.
     pub(crate) fn reader<'a>(&'a self, faulty_rows: FaultyRows, monitor: &'a Monitor) -> TableReader<'a> {
-        TableReader {
-            files: &self.files,
-            limits: self.limits(),
-            monitor,
-            faulty_rows,
-            rejected: RejectedRows::default(),
-            warnings: Vec::new(),
-            not_normal: Vec::new(),
-            shared_ids: None,
-        }
+        TableReader::new(&self.files, self.limits(), monitor, faulty_rows)
     }
 
     /// Returns the limits of what is read.

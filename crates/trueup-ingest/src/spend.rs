@@ -217,10 +217,7 @@ impl Quarters {
             self.bytes += bytes;
             let size = self.sizes.entry(quarter).or_default();
             *size += bytes;
-            if *size > self.limit {
-                let (bytes, limit) = (*size, self.limit);
-                return Err(ErrorKind::LargeTable { what: "rows of spend of one quarter", bytes, limit }.into());
-            }
+            IngestError::check_size("rows of spend of one quarter", *size, self.limit)?;
             self.origins.entry(quarter).or_default().add(rows.num_rows(), input);
             self.held.entry(quarter).or_default().push(rows);
         }

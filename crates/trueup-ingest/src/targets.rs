@@ -1,7 +1,7 @@
 //! Targets: a later target replaces the one with the same account, month, metric and values.
 
 use crate::accounts::{read_whole, write_whole};
-use crate::error::{ErrorContext, ErrorKind};
+use crate::error::ErrorContext;
 use crate::monitor::Phase;
 use crate::read::TableReader;
 use crate::report::protocols_of;
@@ -59,5 +59,5 @@ fn check_size(targets: &Targets, limit: usize) -> Result<(), IngestError> {
         key.account.len() + key.metric.len() + key.dimensions.iter().map(String::len).sum::<usize>() + TARGET_BYTES
     };
     let bytes = targets.iter().map(|(key, _)| texts(key)).sum();
-    if bytes > limit { Err(ErrorKind::LargeTable { what: "targets", bytes, limit }.into()) } else { Ok(()) }
+    IngestError::check_size("targets", bytes, limit)
 }

@@ -11,7 +11,6 @@ use super::left_out::LeftOut;
 use crate::error::ErrorKind;
 use crate::monitor::Phase;
 use crate::read::{CheckedRows, RowRules, TableReader};
-use crate::report::IgnoredColumn;
 use crate::row_source::with_source;
 use crate::shared_id_places::SharedIdPlaces;
 use crate::table::Table;
@@ -152,10 +151,6 @@ impl CheckedRows for NoRows {
 }
 
 impl RowRules<NoRows> for SharedIdRules<'_> {
-    fn ignored(&self) -> Vec<IgnoredColumn> {
-        Vec::new()
-    }
-
     fn normalize(&self, batch: &RecordBatch) -> Result<(NoRows, Vec<CellFault>), ArrowError> {
         let normalized = self.normalizer.normalize(batch)?;
         // An event that is left out shares its id with nobody.

@@ -5,7 +5,6 @@
 
 use super::cells::StringCells;
 use crate::read::{CheckedRows, RowRules};
-use crate::report::IgnoredColumn;
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, TimestampMicrosecondType};
@@ -197,10 +196,6 @@ impl CheckedRows for Conversions {
 pub(super) struct ConversionRules<'a>(pub(super) &'a FirstTouchCredit);
 
 impl RowRules<Conversions> for ConversionRules<'_> {
-    fn ignored(&self) -> Vec<IgnoredColumn> {
-        Vec::new()
-    }
-
     fn normalize(&self, batch: &RecordBatch) -> Result<(Conversions, Vec<CellFault>), ArrowError> {
         let texts = |name: &str| StringCells::of(batch.column_by_name(name));
         let (accounts, customers, stages) = (texts("account")?, texts("opportunityId")?, texts("type")?);

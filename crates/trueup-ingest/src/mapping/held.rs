@@ -39,21 +39,15 @@ impl MemoryCharge {
     pub(super) fn add(&self, bytes: usize, what: MemoryUse<'_>) -> Result<(), IngestError> {
         let others = self.used.fetch_add(bytes, Ordering::Relaxed);
         let (bytes, limit) = (others.saturating_add(bytes), self.limit);
-        if bytes <= limit {
-            return Ok(());
-        }
-        Err(match what {
-            MemoryUse::JoinedFile(path) => ErrorKind::LargeJoin { path: path.to_owned(), bytes, limit },
-            MemoryUse::FirstConversions => {
-                let what = "inputs that the mapping joins, and the first conversions of the customers,";
-                ErrorKind::LargeTable { what, bytes, limit }
+        let what = match what {
+            MemoryUse::JoinedFile(_) if bytes <= limit => return Ok(()),
+            MemoryUse::JoinedFile(path) => {
+                return Err(ErrorKind::LargeJoin { path: path.to_owned(), bytes, limit }.into());
             }
-            MemoryUse::Records => {
-                let what = "inputs that the mapping joins, and the records that its files deliver,";
-                ErrorKind::LargeTable { what, bytes, limit }
-            }
-        }
-        .into())
+            MemoryUse::FirstConversions => "inputs that the mapping joins, and the first conversions of the customers,",
+            MemoryUse::Records => "inputs that the mapping joins, and the records that its files deliver,",
+        };
+        IngestError::check_size(what, bytes, limit)
     }
 }
 

@@ -4,9 +4,8 @@
 use super::cells::StringCells;
 use super::times::{clock_texts, instant_texts};
 use crate::IngestError;
-use crate::error::{ErrorKind, RowCells, RowFault, Rule};
+use crate::error::{RowCells, RowFault, Rule};
 use crate::read::{CheckedRows, RowRules};
-use crate::report::IgnoredColumn;
 use crate::source::{DecodedBatch, RawRows, ReadLimits, RowMapper};
 use arrow_array::builder::StringBuilder;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
@@ -77,11 +76,7 @@ impl PatchedEvents {
     }
 
     fn check(&self, limits: ReadLimits) -> Result<(), IngestError> {
-        let (bytes, limit) = (self.bytes, limits.table_bytes());
-        if bytes <= limit {
-            return Ok(());
-        }
-        Err(ErrorKind::LargeTable { what: "events that a patch changes", bytes, limit }.into())
+        IngestError::check_size("events that a patch changes", self.bytes, limits.table_bytes())
     }
 }
 
@@ -121,10 +116,6 @@ impl PatchKeyRules {
 }
 
 impl RowRules<PatchKeys> for PatchKeyRules {
-    fn ignored(&self) -> Vec<IgnoredColumn> {
-        Vec::new()
-    }
-
     fn normalize(&self, batch: &RecordBatch) -> Result<(PatchKeys, Vec<CellFault>), ArrowError> {
         let columns = batch.schema_ref().fields().iter().map(|field| field.name().clone()).collect();
         let [accounts, ids] = [ACCOUNT, EVENT_ID].map(|name| StringCells::of(batch.column_by_name(name)));

@@ -8,7 +8,6 @@ use super::table::{TableMapper, TablePlanner, TableSources};
 use crate::IngestError;
 use crate::error::InputLocation;
 use crate::read::{CheckedRows, RowRules};
-use crate::report::IgnoredColumn;
 use crate::row_source::with_source;
 use crate::source::{DecodedBatch, RawRows, ReadLimits, RowLocations, RowMapper};
 use crate::table::Table;
@@ -135,10 +134,6 @@ impl CheckedRows for Records {
 }
 
 impl RowRules<Records> for RecordRules {
-    fn ignored(&self) -> Vec<IgnoredColumn> {
-        Vec::new()
-    }
-
     fn normalize(&self, batch: &RecordBatch) -> Result<(Records, Vec<CellFault>), ArrowError> {
         let batch = with_source(batch.clone(), self.source.as_deref())?;
         let texts = |name: &str| StringCells::of(batch.column_by_name(name));

@@ -3,7 +3,7 @@
 
 use super::{SpendKey, campaigns, spend_keys};
 use crate::IngestError;
-use crate::error::{ErrorContext, ErrorKind, TwiceRows};
+use crate::error::{ErrorContext, TwiceRows};
 use arrow_array::{Array as _, RecordBatch};
 use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;
@@ -133,11 +133,7 @@ impl NewSpend {
                 *bytes += KEY_BYTES;
             }
         }
-        let (bytes, limit) = (*bytes, *limit);
-        if bytes > limit {
-            return Err(ErrorKind::LargeTable { what: "days of spend", bytes, limit }.into());
-        }
-        Ok(())
+        IngestError::check_size("days of spend", *bytes, *limit)
     }
 
     /// Ends the collection. All stored rows of `removed_source` are removed.

@@ -1,6 +1,6 @@
 //! The customers that a dataset forgets, as a file lists them.
 
-use crate::error::{ErrorContext, ErrorKind, FileFault};
+use crate::error::{ErrorContext, FileFault};
 use crate::monitor::Phase;
 use crate::read::TableReader;
 use crate::row_check::check_rows;
@@ -70,5 +70,5 @@ fn add(rows: &RecordBatch, customers: &mut BTreeSet<Customer>) -> Result<(), Arr
 fn check_size(customers: &BTreeSet<Customer>, limit: usize) -> Result<(), IngestError> {
     let bytes = |customer: &Customer| customer.account.len() + customer.opportunity_id.len() + CUSTOMER_BYTES;
     let bytes = customers.iter().map(bytes).sum();
-    if bytes > limit { Err(ErrorKind::LargeTable { what: "customers", bytes, limit }.into()) } else { Ok(()) }
+    IngestError::check_size("customers", bytes, limit)
 }
