@@ -12,7 +12,7 @@ use reading::EventOrigins;
 
 use crate::error::{ErrorContext, ErrorKind};
 use crate::events::NewEvents;
-use crate::input::MappedInputs;
+use crate::mapping::MappedTables;
 use crate::monitor::{Monitor, Phase};
 use crate::source::{ReadLimits, file_name};
 use crate::table::Table;
@@ -89,7 +89,7 @@ impl BatchPlan {
     /// Plans an ingest that follows `latest`. [`decide`](Self::decide) then finds out whether its events are applied.
     pub(crate) fn new(
         given: &[(Table, Input)],
-        mapped: &MappedInputs,
+        mapped: &MappedTables,
         latest: Option<&Manifest>,
         settings: BatchSettings<'_>,
         files: &Files,
@@ -97,7 +97,7 @@ impl BatchPlan {
     ) -> Result<Self, IngestError> {
         let mut tables = Vec::new();
         for table in [Table::Accounts, Table::Events, Table::Spend, Table::Insights, Table::Targets] {
-            let inputs = mapped.inputs(table, given);
+            let inputs = mapped.inputs_of(table, given);
             if !inputs.is_empty() {
                 tables.push(PlannedTable { table, inputs });
             }

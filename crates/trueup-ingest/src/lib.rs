@@ -6,7 +6,7 @@
 //!   parts             an ingest that several processes run: its plan, and what its parts hand back
 //!   given             the paths and URLs as given: folders and patterns become files, and streams are opened
 //!   received          sources that are no local files: readers, URLs and record batches, which become files
-//!   input, mapping    the rows of the inputs: as given, or made from them by a mapping
+//!   mapping           the rows of the inputs: as given, or made from them by a mapping
 //!   records           the records that the files deliver, whose events are replaced together
 //!   version           the next version while it is written: the lock, scratch folders, the lists of files and deletion
 //!                     vectors, publication
@@ -42,7 +42,6 @@ mod customer;
 mod error;
 mod events;
 mod given;
-mod input;
 mod insights;
 mod live_rows;
 pub mod mapping;

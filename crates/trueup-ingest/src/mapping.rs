@@ -137,17 +137,19 @@ pub struct MappedFiles {
     pub targets: Vec<PathBuf>,
 }
 
-/// The canonical tables that a mapping makes.
+/// The canonical tables that a mapping makes of the files that are given as events. Empty without a mapping.
 #[derive(Default)]
 pub(crate) struct MappedTables {
+    /// What warnings call the mapping; `None` if there is none.
+    title: Option<String>,
     /// The inputs of each table, in the order of the mapping's tables.
-    pub(crate) inputs: Vec<(Table, Input)>,
+    inputs: Vec<(Table, Input)>,
     /// How many of `inputs` each canonical table has. A wide table of the mapping makes one for each of its stages.
     lengths: Vec<usize>,
     /// The inputs that tables of events join, by their names.
     pub(crate) joined_to_events: Vec<(String, Vec<Input>)>,
     /// The checksum of what the mapping says of events.
-    pub(crate) events_checksum: String,
+    events_checksum: String,
     /// The files that have lines, and the lines of each that become no rows.
     left_out: Vec<(PathBuf, Arc<LeftOutLines>)>,
     /// The optional inputs without a file, in words.
@@ -188,7 +190,7 @@ impl Mapping {
     }
 
     /// Returns what warnings call the mapping.
-    pub(crate) fn title(&self) -> String {
+    fn title(&self) -> String {
         if self.is_stored { self.name.clone() } else { format!("mapping `{}`", self.path.display()) }
     }
 
@@ -268,7 +270,8 @@ impl Mapping {
             rates: &|convert| self.file.rates_input(convert).to_owned(),
         };
         self.keep_last_records(&planner)?;
-        let mut tables = MappedTables { credit: credit.clone(), accounts: accounts.clone(), ..MappedTables::default() };
+        let (title, credit) = (Some(self.title()), credit.clone());
+        let mut tables = MappedTables { title, credit, accounts: accounts.clone(), ..MappedTables::default() };
         let mut add = |table: Table, (from, source): (Option<&String>, Option<&String>), mapper: TableMapper| {
             let files = from.and_then(|from| opened.get(from)).map_or_else(
                 || {
@@ -426,8 +429,36 @@ impl MappedTables {
         self.memory.as_ref().map_or(0, MemoryCharge::used)
     }
 
+    /// Returns the inputs of a table: the given ones, unless the mapping reads them, and what the mapping makes.
+    pub(crate) fn inputs_of(&self, table: Table, given: &[(Table, Input)]) -> Vec<Input> {
+        let is_mapped = self.title.is_some() && table == Table::Events;
+        let direct = given.iter().filter(|(of, _)| *of == table && !is_mapped);
+        direct.chain(self.inputs.iter().filter(|(of, _)| *of == table)).map(|(_, input)| input.clone()).collect()
+    }
+
+    /// Returns the checksum of what the mapping says of events; `None` without a mapping.
+    pub(crate) fn checksum_for_events(&self) -> Option<&str> {
+        self.title.as_ref().map(|_| self.events_checksum.as_str())
+    }
+
+    /// Returns warnings about values and matches that the mapping names and no row had, and about optional inputs
+    /// without a file. Must be called after all rows are read.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let Some(mapping) = &self.title else { return Vec::new() };
+        let mut all: Vec<String> = self.missing_warning().into_iter().collect();
+        for mapper in self.inputs.iter().filter_map(|(_, input)| input.mapper.as_ref()) {
+            for warning in mapper.warnings().into_iter().map(|warning| format!("{mapping}, {warning}")) {
+                // The stages of a wide table have the same rows.
+                if !all.contains(&warning) {
+                    all.push(warning);
+                }
+            }
+        }
+        all
+    }
+
     /// Returns a warning about optional inputs of which no file was given.
-    pub(crate) fn missing_warning(&self) -> Option<String> {
+    fn missing_warning(&self) -> Option<String> {
         let inputs = match self.missing.as_slice() {
             [] => return None,
             [_] => "input",

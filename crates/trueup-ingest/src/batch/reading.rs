@@ -4,7 +4,7 @@
 use super::BatchSettings;
 use crate::error::{ErrorContext, OPEN};
 use crate::events::InputEvents;
-use crate::input::MappedInputs;
+use crate::mapping::MappedTables;
 use crate::monitor::Monitor;
 use crate::source::{FileFormat, InputReader, ReadLimits, Setting, file_name, named_separator};
 use crate::{IngestError, Input};
@@ -44,7 +44,7 @@ impl EventOrigins {
     /// Returns where the events of `inputs` come from, which may be the inputs of a mapping.
     pub(super) fn new(
         inputs: &[&Input],
-        mapped: &MappedInputs,
+        mapped: &MappedTables,
         settings: BatchSettings<'_>,
     ) -> Result<Self, IngestError> {
         let mut seen = BTreeSet::new();
@@ -64,7 +64,7 @@ impl EventOrigins {
         if let Some(checksum) = mapped.checksum_for_events() {
             parts.insert("mapping".to_owned(), checksum.to_owned());
         }
-        Ok(Self { files, joined: mapped.joined_to_events(), parts })
+        Ok(Self { files, joined: mapped.joined_to_events.clone(), parts })
     }
 
     /// Returns the bytes of all files.

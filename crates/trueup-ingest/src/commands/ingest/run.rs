@@ -9,9 +9,8 @@ use crate::commands::forget::stored_forgotten;
 use crate::error::{ErrorContext, ErrorKind, FileFault};
 use crate::events::{Budget, StoredEvents, ZoneChanges, repeated_warning};
 use crate::given::is_stream;
-use crate::input::MappedInputs;
 use crate::live_rows::Superseded;
-use crate::mapping::{Mapping, PatchKeyRules, PatchKeys, PatchMapper, PatchedEvents, StoredDataset};
+use crate::mapping::{MappedTables, Mapping, PatchKeyRules, PatchKeys, PatchMapper, PatchedEvents, StoredDataset};
 use crate::monitor::{Monitor, Phase};
 use crate::read::{RowRules, TableReader};
 use crate::records::DeliveredRecords;
@@ -85,11 +84,15 @@ impl Ingestion {
         };
         let mapping = self.read_mapping(given, latest.as_ref(), dir)?;
         let (limits, stored) = (run.settings.limits(), StoredDataset { dir, manifest: latest.as_ref() });
-        let mapped = MappedInputs::new(mapping.as_ref(), given, files, limits, self.clock_zone, stored);
-        let mapped = mapped.map_err(|error| match &mapping {
-            Some(mapping) if mapping.is_stored() => error.of_stored_mapping(dir),
-            _ => error,
-        })?;
+        let mapped = match &mapping {
+            Some(mapping) => {
+                let raw = given.iter().filter(|(table, _)| *table == Table::Events);
+                let raw: Vec<Input> = raw.map(|(_, input)| input.clone()).collect();
+                let tables = mapping.tables(&raw, files, limits, self.clock_zone, Some(stored));
+                tables.map_err(|error| if mapping.is_stored() { error.of_stored_mapping(dir) } else { error })?
+            }
+            None => MappedTables::default(),
+        };
         let mut plan = BatchPlan::new(given, &mapped, latest.as_ref(), self.batch_settings(run), files, monitor)?;
         if !plan.changes_accounts() {
             plan.decide(&accounts::stored(latest.as_ref(), dir)?)?;
@@ -211,7 +214,7 @@ impl Ingestion {
         &self,
         run: &Run,
         mut plan: BatchPlan,
-        mapped: &MappedInputs,
+        mapped: &MappedTables,
         latest: Option<Manifest>,
         version: &mut BegunVersion,
         reader: &mut TableReader<'_>,

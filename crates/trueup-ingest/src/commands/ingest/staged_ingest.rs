@@ -7,8 +7,8 @@ use crate::amounts::TotalsBySource;
 use crate::batch::BatchPlan;
 use crate::error::{ErrorKind, StageFault};
 use crate::events::{Reassigned, ZoneChange, ZoneChanges, files_with, repeated_warning};
-use crate::input::MappedInputs;
 use crate::live_rows::count_left;
+use crate::mapping::MappedTables;
 use crate::monitor::Monitor;
 use crate::parts::{MAX_PARTS, PartSettings, StagePlan, Staged, in_order};
 use crate::rejects::{self, FaultyRows};
@@ -138,7 +138,7 @@ impl Ingestion {
         latest: Option<Manifest>,
         run: &Run,
     ) -> Result<StagedIngest, IngestError> {
-        let (mapped, files, monitor) = (MappedInputs::default(), &run.settings.files, &run.monitor);
+        let (mapped, files, monitor) = (MappedTables::default(), &run.settings.files, &run.monitor);
         let batches = BatchPlan::new(given, &mapped, latest.as_ref(), self.batch_settings(run), files, monitor)?;
         let mut summary = IngestSummary::default();
         let mut reader = run.settings.reader(FaultyRows::Refuse { first: None }, monitor);
