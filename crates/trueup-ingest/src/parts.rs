@@ -59,7 +59,7 @@ impl PartOfAccounts<'_> {
             return Err(StageFault::OtherPart { account: account.to_owned(), part: self.part, belongs }.into());
         }
         if self.planned.is_some_and(|planned| !planned.contains(account)) {
-            return Err(StageFault::Unplanned { account: account.to_owned() }.into());
+            return Err(StageFault::Unplanned(account.to_owned()).into());
         }
         Ok(())
     }

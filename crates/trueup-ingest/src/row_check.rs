@@ -181,7 +181,7 @@ impl PendingFault {
                 let (column, value) = cells.texts()?.get(text.column).cloned().unzip();
                 let bytes = text.bytes;
                 let found = format!(", but found one of {bytes}; `--max-text` raises the limit");
-                (column, value.flatten(), Rule::TextLength { limit: longest }, found)
+                (column, value.flatten(), Rule::TextLength(longest), found)
             }
         };
         Ok(RowFault { location, column, value, rule, found, cells, joined: None, totals: None })

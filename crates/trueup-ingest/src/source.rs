@@ -121,7 +121,7 @@ impl<'a> InputReader<'a> {
             let found = found.map_err(of_input)?.into_iter().flatten();
             names.extend(found.filter(|name| options.reads(name)));
             if names.len() > limits.max_columns {
-                return Err(of_input(FileFault::ManyColumns { limit: limits.max_columns }));
+                return Err(of_input(FileFault::ManyColumns(limits.max_columns)));
             }
             names.iter().try_for_each(|name| check_name(name)).map_err(of_input)?;
         }

@@ -34,12 +34,9 @@ pub enum FileFault {
         /// The number that was found.
         found: usize,
     },
-    /// The line that the mapping says is the header is blank or does not exist.
-    #[error("line {number} has no cells; correct the key `header_row` of this input")]
-    BlankHeader {
-        /// The line, counted from 1.
-        number: u64,
-    },
+    /// The line that the mapping says is the header is blank or does not exist. It is counted from 1.
+    #[error("line {0} has no cells; correct the key `header_row` of this input")]
+    BlankHeader(u64),
     /// No line has all the names that the mapping says the header has.
     #[error("none of the first {searched} lines has all the cells `{}`; correct the key `header_row` of this input", Shown(.names))]
     NoSuchHeader {
@@ -64,12 +61,9 @@ pub enum FileFault {
         /// The largest number allowed.
         limit: usize,
     },
-    /// An NDJSON file, whose columns are counted while it is read, has too many.
-    #[error("the file has more than {limit} columns; leave some out, or raise `--max-columns`")]
-    ManyColumns {
-        /// The largest number allowed.
-        limit: usize,
-    },
+    /// An NDJSON file, whose columns are counted while it is read, has more than this number, which is the limit.
+    #[error("the file has more than {0} columns; leave some out, or raise `--max-columns`")]
+    ManyColumns(usize),
     /// The name of a column is too long.
     #[error("the column name that begins with `{begin}` has {bytes} bytes, but at most {limit} are allowed; rename it")]
     LongName {
@@ -137,12 +131,9 @@ pub enum FileFault {
         /// The encoding that the text probably has.
         likely: &'static str,
     },
-    /// A text is in UTF-16.
-    #[error("the text is not UTF-8 from byte offset 0 on; it looks like {likely}: if it is, say `--encoding {likely}`")]
-    Utf16 {
-        /// The encoding that the text probably has.
-        likely: &'static str,
-    },
+    /// A text is in UTF-16, probably in this encoding.
+    #[error("the text is not UTF-8 from byte offset 0 on; it looks like {0}: if it is, say `--encoding {0}`")]
+    Utf16(&'static str),
     /// A text is not in the encoding that was given.
     #[error("the text is not {encoding} at byte offset {offset}; is `--encoding` right?")]
     NotInEncoding {
@@ -164,12 +155,9 @@ pub enum FileFault {
         /// The one that it has most often.
         candidate: char,
     },
-    /// The file's name says that it is compressed, and its content says otherwise.
-    #[error("the file's name says that it is compressed with {program}, but its first bytes say otherwise; rename it")]
-    NotCompressed {
-        /// The program, such as `gzip`.
-        program: &'static str,
-    },
+    /// The file's name says that it is compressed with this program, such as `gzip`, and its content says otherwise.
+    #[error("the file's name says that it is compressed with {0}, but its first bytes say otherwise; rename it")]
+    NotCompressed(&'static str),
     /// A compressed file cannot be unpacked.
     #[error("the file cannot be unpacked with {program}; it is damaged or cut short: {source}")]
     DamagedCompression {
@@ -178,14 +166,11 @@ pub enum FileFault {
         /// What the program says.
         source: io::Error,
     },
-    /// A compressed file unpacks to more than `ratio` times its size, which data rarely does.
+    /// A compressed file unpacks to more than this many times its size, which data rarely does.
     #[error(
-        "the file unpacks to more than {ratio} times its size, which data rarely does; if it is sound, unpack it first"
+        "the file unpacks to more than {0} times its size, which data rarely does; if it is sound, unpack it first"
     )]
-    CompressionBomb {
-        /// The most bytes that each byte of the file may become, on average.
-        ratio: u64,
-    },
+    CompressionBomb(u64),
     /// A file that is no text is compressed as a whole.
     #[error("only text is read while it is compressed; unpack the file first")]
     CompressedBinary,
@@ -204,12 +189,10 @@ pub enum FileFault {
     /// The file is a ZIP archive of other files.
     #[error("this is a ZIP archive without a workbook in it; unpack it, and give the files in it")]
     NoWorkbook,
-    /// The file is no table. The message names formats that other programs export, and not each that is read.
-    #[error("this is {what}, not a table; export the data as CSV, NDJSON, XLSX or Parquet")]
-    NoTable {
-        /// What the file is, such as `a PDF file`.
-        what: &'static str,
-    },
+    /// The file is no table, but something such as `a PDF file`. The message names formats that other programs export,
+    /// and not each that is read.
+    #[error("this is {0}, not a table; export the data as CSV, NDJSON, XLSX or Parquet")]
+    NoTable(&'static str),
     /// The XLSX file is damaged or contradicts itself, or reading it would take too much memory. The text says
     /// why.
     #[error("the XLSX file cannot be read: {0}")]
@@ -259,16 +242,13 @@ pub enum FileFault {
     /// The columns are not those of the table.
     #[error("{_0}{hint}", hint = draft_hint(_0))]
     Schema(SchemaFault),
-    /// A record batch has other columns than its reader or its stream states, or, if none are stated, than the first
-    /// batch.
+    /// A record batch, whose number is counted from 0, has other columns than its reader or its stream states, or, if
+    /// none are stated, than the first batch.
     #[error(
-        "record batch {batch} (counted from 0) has other columns than its source states or, if it states none, than the first \
+        "record batch {0} (counted from 0) has other columns than its source states or, if it states none, than the first \
          batch"
     )]
-    OtherColumns {
-        /// The batch, counted from 0.
-        batch: usize,
-    },
+    OtherColumns(usize),
     /// There is no record batch that says what the columns are.
     #[error("there is no record batch; give one without rows, or a reader that knows its columns")]
     NoBatches,

@@ -130,15 +130,13 @@ pub enum ErrorKind {
         /// The most rows that may be rejected.
         limit: MaxRejects,
     },
-    /// Very many event ids are shared by several events of the ingest, so that not even their rows can be rejected.
+    /// More event ids than this limit are shared by several events of the ingest, so that not even their rows can be
+    /// rejected.
     #[error(
-        "more than {limit} values of `eventId` are each shared by several events, which differ in `type` or \
+        "more than {0} values of `eventId` are each shared by several events, which differ in `type` or \
          `opportunityId`; the column does not identify events: make the id of several columns, or leave it out"
     )]
-    ManySharedIds {
-        /// The most ids whose rows are rejected.
-        limit: usize,
-    },
+    ManySharedIds(usize),
     /// Spend with a source would count next to spend without one.
     #[error("{0}")]
     SpendTwice(SpendTwice),
@@ -250,12 +248,9 @@ pub enum ErrorKind {
         /// The most bytes allowed.
         limit: usize,
     },
-    /// The keys of the accounts do not fit in memory.
-    #[error("the events have more than {count} accounts, whose list does not fit in memory; raise `--memory`")]
-    ManyAccounts {
-        /// The accounts that were counted.
-        count: usize,
-    },
+    /// The keys of this number of accounts do not fit in memory.
+    #[error("the events have more than {0} accounts, whose list does not fit in memory; raise `--memory`")]
+    ManyAccounts(usize),
     /// A patch is given together with a mapping, a source, or a source to replace.
     #[error(
         "a patch changes columns of stored events, and has no mapping, no source of its own and no source to replace; give \

@@ -105,16 +105,10 @@ pub struct RowFault {
 pub enum Rule {
     /// The value is one that its column may have. [`Reason`] says what the column expects.
     Value(Reason),
-    /// A text has at most `limit` bytes.
-    TextLength {
-        /// The most bytes allowed.
-        limit: usize,
-    },
-    /// A row of CSV has as many cells as the header, and a row of a sheet has no more.
-    CellCount {
-        /// The cells of the header.
-        expected: usize,
-    },
+    /// A text has at most this many bytes.
+    TextLength(usize),
+    /// A row of CSV has as many cells as the header, which has this many, and a row of a sheet has no more.
+    CellCount(usize),
     /// A cell of a sheet holds no error, such as `#DIV/0!`.
     SheetValue,
     /// The value of a formula is saved in the sheet.
@@ -149,8 +143,8 @@ impl Rule {
     pub(crate) fn words(&self) -> Cow<'_, str> {
         match self {
             Self::Value(reason) => reason.rule(),
-            Self::TextLength { limit } => format!("expected a text of at most {limit} bytes").into(),
-            Self::CellCount { expected } => format!("expected {expected} cells as in the header").into(),
+            Self::TextLength(limit) => format!("expected a text of at most {limit} bytes").into(),
+            Self::CellCount(expected) => format!("expected {expected} cells as in the header").into(),
             Self::SheetValue => "expected a value".into(),
             Self::SavedFormula => "expected a formula with a saved value".into(),
             Self::JsonObject => "expected a JSON object".into(),
@@ -216,7 +210,7 @@ impl RowFault {
     /// Returns whether the row has fewer cells than the header.
     pub(crate) fn is_short(&self) -> bool {
         let RowCells::Strings(cells) = &self.cells else { return false };
-        matches!(self.rule, Rule::CellCount { expected } if cells.len() < expected)
+        matches!(self.rule, Rule::CellCount(expected) if cells.len() < expected)
     }
 
     /// Returns the bytes of memory that the fault takes, approximately.

@@ -36,27 +36,19 @@ pub enum StageFault {
     /// The bytes are not what a part has handed back, or they name a file that it cannot have written.
     #[error("the bytes are not what a part of a distributed ingest has handed back; stage the part again")]
     Altered,
-    /// The ingest has been committed or given up.
-    #[error("the ingest {ingest} has ended, so that nothing can be staged for it any more")]
-    Ended {
-        /// The id of the ingest.
-        ingest: String,
-    },
+    /// The ingest with this id has been committed or given up.
+    #[error("the ingest {0} has ended, so that nothing can be staged for it any more")]
+    Ended(String),
     /// The dataset's version with this number is not the version that the plan follows.
-    #[error("version {version} of the dataset is not the one that the ingest was planned with; begin the ingest again")]
-    OtherBase {
-        /// The number of these versions.
-        version: u64,
-    },
-    /// The program of a part has another release of the time zone database than the one that began the ingest.
+    #[error("version {0} of the dataset is not the one that the ingest was planned with; begin the ingest again")]
+    OtherBase(u64),
+    /// The program of a part has another release of the time zone database than this one, by which the ingest was
+    /// begun.
     #[error(
-        "the ingest was planned with tzdata {planned}, but this part has {}; use the same trueup for all parts",
-        tzdata_release()
+        "the ingest was planned with tzdata {}, but this part has {}; use the same trueup for all parts",
+        .0, tzdata_release()
     )]
-    OtherTzdata {
-        /// The release of the program that began the ingest.
-        planned: String,
-    },
+    OtherTzdata(String),
     /// A part has rows of an account that belongs to another part.
     #[error("the rows of account `{}` belong to part {belongs}, but part {part} has some of them", Shown(.account))]
     OtherPart {
@@ -67,16 +59,13 @@ pub enum StageFault {
         /// The part that the account belongs to.
         belongs: u32,
     },
-    /// A part has rows of an account that the ingest was not planned with.
+    /// A part has rows of this account, which the ingest was not planned with.
     #[error(
         "there are rows of account `{}`, but the ingest was planned without them; the rows must be the same each time that they \
          are computed",
-        Shown(.account)
+        Shown(.0)
     )]
-    Unplanned {
-        /// The account.
-        account: String,
-    },
+    Unplanned(String),
     /// What a part has handed back is of another ingest.
     #[error("part {part} was staged for another ingest ({found}) than this one ({expected})")]
     OtherIngest {
@@ -87,21 +76,15 @@ pub enum StageFault {
         /// This ingest.
         expected: String,
     },
-    /// What a part has handed back is of another plan of the ingest.
+    /// What this part has handed back is of another plan of the ingest.
     #[error(
-        "part {part} was staged with another plan of this ingest; begin the ingest again, and stage all parts with the plan \
+        "part {0} was staged with another plan of this ingest; begin the ingest again, and stage all parts with the plan \
          that it returns"
     )]
-    OtherPlan {
-        /// The part.
-        part: u32,
-    },
-    /// A part was handed back twice.
-    #[error("part {part} is there twice; hand back what one attempt has staged, and not that of another")]
-    Repeated {
-        /// The part.
-        part: u32,
-    },
+    OtherPlan(u32),
+    /// This part was handed back twice.
+    #[error("part {0} is there twice; hand back what one attempt has staged, and not that of another")]
+    Repeated(u32),
     /// Parts are missing.
     #[error("{} of {parts} parts {}: {}", missing.len(), if missing.len() == 1 { "is missing" } else { "are missing" }, Numbers(.missing))]
     Missing {

@@ -66,7 +66,7 @@ impl SharedRows {
     pub(super) fn add(&mut self, others: Self) -> Result<(), IngestError> {
         self.ids.extend(others.ids);
         self.rows += others.rows;
-        if self.ids.len() > MAX_IDS { Err(ErrorKind::ManySharedIds { limit: MAX_IDS }.into()) } else { Ok(()) }
+        if self.ids.len() > MAX_IDS { Err(ErrorKind::ManySharedIds(MAX_IDS).into()) } else { Ok(()) }
     }
 }
 

@@ -89,7 +89,7 @@ impl<'a> EventBuffer<'a> {
         self.new.push(batch);
         let (count, bytes) = self.dictionaries.accounts();
         if bytes > self.budget.accounts() {
-            return Err(ErrorKind::ManyAccounts { count }.into());
+            return Err(ErrorKind::ManyAccounts(count).into());
         }
         self.spill_if_full(version)
     }

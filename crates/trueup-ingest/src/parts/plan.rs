@@ -131,7 +131,7 @@ impl StagePlan {
     /// of the time zone database than the one that made the plan.
     pub(crate) fn zoned_accounts(&self) -> Result<Accounts, StageFault> {
         if self.tzdata != tzdata_release() {
-            return Err(StageFault::OtherTzdata { planned: self.tzdata.clone() });
+            return Err(StageFault::OtherTzdata(self.tzdata.clone()));
         }
         let mut accounts = Accounts::default();
         for (key, zone) in &self.time_zones {

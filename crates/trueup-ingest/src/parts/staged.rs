@@ -107,13 +107,13 @@ pub(crate) fn in_order(
             return Err(StageFault::OtherIngest { part: part.part, found, expected }.into());
         }
         if part.plan != fingerprint {
-            return Err(StageFault::OtherPlan { part: part.part }.into());
+            return Err(StageFault::OtherPlan(part.part).into());
         }
         plan.part(part.part)?;
         part.check_rows()?;
     }
     if let Some(twice) = staged.windows(2).find(|pair| pair[0].part == pair[1].part) {
-        return Err(StageFault::Repeated { part: twice[0].part }.into());
+        return Err(StageFault::Repeated(twice[0].part).into());
     }
     let found: BTreeSet<u32> = staged.iter().map(Staged::part).collect();
     let missing: Vec<u32> = (0..plan.parts).filter(|part| !found.contains(part)).collect();

@@ -79,7 +79,7 @@ impl<'a> Spool<'a> {
             let batch = batch.map_err(|error| FileFault::Unreadable(Box::new(error)).at(shown))?;
             let first = columns.get_or_insert_with(|| batch.schema());
             if !has_same_columns(first, batch.schema_ref()) {
-                return Err(FileFault::OtherColumns { batch: count }.at(shown));
+                return Err(FileFault::OtherColumns(count).at(shown));
             }
             count += 1;
             monitor.add(batch.num_rows(), u64::try_from(batch.get_array_memory_size()).unwrap_or(0));

@@ -41,7 +41,7 @@ pub(crate) fn unpacked_name(name: &Path) -> PathBuf {
 pub(super) fn detect_compression(name: &Path, begin: &[u8]) -> Result<Option<Compression>, FileFault> {
     if let Some(named) = named_compression(name) {
         let is_compressed = FIRST_BYTES.iter().any(|(of, magic)| *of == named && begin.starts_with(magic));
-        return if is_compressed { Ok(Some(named)) } else { Err(FileFault::NotCompressed { program: program(named) }) };
+        return if is_compressed { Ok(Some(named)) } else { Err(FileFault::NotCompressed(program(named))) };
     }
     // No text begins with the bytes of gzip and zstd. `BZh` alone may begin a text.
     let starts = |magic: &[u8]| begin.starts_with(magic) && (magic != b"BZh" || begin.get(4..10) == Some(b"1AY&SY"));
@@ -107,7 +107,7 @@ impl Read for Unpacker {
         self.unpacked += length as u64;
         let most = self.packed.load(Ordering::Relaxed).saturating_mul(MAX_RATIO).max(ANY_RATIO_BYTES);
         if self.unpacked > most {
-            return Err(io::Error::other(FileFault::CompressionBomb { ratio: MAX_RATIO }));
+            return Err(io::Error::other(FileFault::CompressionBomb(MAX_RATIO)));
         }
         Ok(length)
     }

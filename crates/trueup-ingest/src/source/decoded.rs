@@ -272,6 +272,6 @@ impl ColumnNames {
             }
         }
         let limit = limits.max_columns;
-        if self.0.len() > limit { Err(FileFault::ManyColumns { limit }) } else { Ok(()) }
+        if self.0.len() > limit { Err(FileFault::ManyColumns(limit)) } else { Ok(()) }
     }
 }

@@ -103,7 +103,7 @@ fn binary_format(begin: &[u8]) -> Result<Option<(FileFormat, Binary)>, FileFault
             return Ok(Some((format, binary)));
         }
     }
-    other_file(begin).map_or(Ok(None), |what| Err(FileFault::NoTable { what }))
+    other_file(begin).map_or(Ok(None), |what| Err(FileFault::NoTable(what)))
 }
 
 /// Checks that a file in a binary format is not called or given as another one.

@@ -60,10 +60,9 @@ impl HeaderRow {
     /// There is no header with that number or with these names.
     pub(super) fn find(&self, lines: &[HeadLine]) -> Result<(usize, FileHead), FileFault> {
         let at = match self {
-            Self::Number(number) => lines
-                .iter()
-                .position(|line| line.number == *number)
-                .ok_or(FileFault::BlankHeader { number: *number })?,
+            Self::Number(number) => {
+                lines.iter().position(|line| line.number == *number).ok_or(FileFault::BlankHeader(*number))?
+            }
             Self::Names(names) => lines
                 .iter()
                 .position(|line| line.has(names))

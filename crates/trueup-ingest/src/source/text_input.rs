@@ -63,7 +63,7 @@ pub(super) fn open(
     let mut begin = Vec::new();
     text.by_ref().take(BEGIN_BYTES).read_to_end(&mut begin)?;
     if let Some(likely) = encoding::utf16(&begin) {
-        return Err(FileFault::Utf16 { likely }.into());
+        return Err(FileFault::Utf16(likely).into());
     }
     let skipped = if begin.starts_with(UTF8_MARK) { UTF8_MARK.len() } else { 0 };
     begin.drain(..skipped);

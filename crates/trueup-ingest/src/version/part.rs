@@ -100,7 +100,7 @@ impl PartVersion {
         part: u32,
         monitor: &Monitor,
     ) -> Result<(Self, String), IngestError> {
-        let ended = || IngestError::from(StageFault::Ended { ingest: plan.ingest.clone() });
+        let ended = || IngestError::from(StageFault::Ended(plan.ingest.clone()));
         if !is_id(&plan.ingest) {
             return Err(StageFault::NotPlan("it has no id of an ingest".to_owned()).into());
         }

@@ -175,7 +175,7 @@ fn a_source_that_fails_leaves_nothing() {
     assert_eq!(error.to_string(), "`events`: Compute error: no more");
     let other = events(&[("1", "sold")]).project(&[0, 1]).unwrap();
     let error = fault(case.ingest().spend(Source::batches([batches()[0].clone(), other])));
-    assert!(matches!(error.kind(), ErrorKind::Input { fault: FileFault::OtherColumns { batch: 1 }, .. }));
+    assert!(matches!(error.kind(), ErrorKind::Input { fault: FileFault::OtherColumns(1), .. }));
     assert_eq!(
         error.to_string(),
         "`spend`: record batch 1 (counted from 0) has other columns than its source states or, if it states none, than the \

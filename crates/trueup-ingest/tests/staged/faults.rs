@@ -150,7 +150,7 @@ fn rows_that_belong_elsewhere_are_refused() {
     // An account that the ingest was not planned with: its stored rows would stay in a file that is kept.
     let other = rows.iter().find(|row| row[0] != of_account[0][0]).unwrap();
     let error = stage_rows(part_of(&other[0], 5), std::slice::from_ref(other)).unwrap_err();
-    assert_eq!(fault(&error), &StageFault::Unplanned { account: other[0].clone() });
+    assert_eq!(fault(&error), &StageFault::Unplanned(other[0].clone()));
     assert_eq!(fault(&stage_rows(5, &[]).unwrap_err()), &StageFault::NoPart { part: 5, last: 4 });
     // The attempts have left nothing.
     drop(ingest);

@@ -40,20 +40,19 @@ impl Ingest {
     /// A reader, an iterator or a stream of a [`Source`](crate::Source) panics.
     pub fn stage(mut self, plan: &StagePlan, part: u32) -> Result<Staged, IngestError> {
         let action = &self.action;
-        if action.sources.iter().any(|(table, _)| *table != Table::Events) || action.mapping.is_some() {
-            return Err(StageFault::Unsupported(
+        let has_others = action.sources.iter().any(|(table, _)| *table != Table::Events);
+        for (is_set, why) in [
+            (
+                has_others || action.mapping.is_some(),
                 "a part of a distributed ingest has events alone; give spend, accounts, insights and targets where the ingest begins",
-            )
-            .into());
-        }
-        if action.rejects.is_some() {
-            return Err(StageFault::Unsupported("a part of a distributed ingest has no file of rejects").into());
-        }
-        if action.is_patch {
-            return Err(StageFault::Unsupported("a part of a distributed ingest has whole events, and no patch").into());
-        }
-        if action.replaced_source.is_some() {
-            return Err(StageFault::Unsupported("a part of a distributed ingest replaces no source").into());
+            ),
+            (action.rejects.is_some(), "a part of a distributed ingest has no file of rejects"),
+            (action.is_patch, "a part of a distributed ingest has whole events, and no patch"),
+            (action.replaced_source.is_some(), "a part of a distributed ingest replaces no source"),
+        ] {
+            if is_set {
+                return Err(StageFault::Unsupported(why).into());
+            }
         }
         plan.part(part)?;
         let PartSettings { group_rows, file_rows, max_columns, max_text_bytes, .. } = plan.settings;
@@ -79,7 +78,7 @@ impl Ingestion {
             base => Some(manifest_file::read(run.dataset(), base)?),
         };
         if base_of(base.as_ref()) != plan.base {
-            return Err(StageFault::OtherBase { version: plan.version - 1 }.into());
+            return Err(StageFault::OtherBase(plan.version - 1).into());
         }
         // On the caller's thread, because a stream may depend on it.
         let ReceivedInputs { inputs: given, received: _received, warnings } =

@@ -277,7 +277,7 @@ fn wrong_width(line: u64, cells: &[Cow<'_, str>], schema: &SchemaRef, is_mapped:
         location: InputLocation::Line(line),
         column: None,
         value: None,
-        rule: Rule::CellCount { expected },
+        rule: Rule::CellCount(expected),
         found: format!(", but found {}{hint}", cells.len()),
         cells: RowCells::Strings(
             names.zip(cells.iter().map(|cell| Some(shortened(cell, longest).to_owned()))).collect(),

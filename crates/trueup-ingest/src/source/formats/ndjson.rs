@@ -215,7 +215,7 @@ impl<'o> BatchBuilder<'o> {
             cells.push((index, name, cell, !value.get().starts_with('"')));
         }
         if self.columns.len() + new.len() > self.max_columns {
-            return Err(RecordFault::File(FileFault::ManyColumns { limit: self.max_columns }));
+            return Err(RecordFault::File(FileFault::ManyColumns(self.max_columns)));
         }
         let marks_values = self.options.columns.is_some();
         for (index, name, cell, is_value) in cells {

@@ -560,7 +560,7 @@ impl SheetColumns {
                 });
             }
             let Some(name) = name else {
-                let rule = Rule::CellCount { expected: self.names.len() };
+                let rule = Rule::CellCount(self.names.len());
                 let found = format!(", but {place} has a value, too");
                 return Some(SheetFault { column: None, value, rule, found });
             };

@@ -101,7 +101,7 @@ fn check_parts(file: &mut (impl BufRead + Seek), bounds: Bounds) -> Result<(), F
         let name = part.name().map(|name| name.to_lowercase()).unwrap_or_default();
         // The archive never returns more bytes of a part than it declares.
         if part.size() > part.compressed_size().saturating_mul(MAX_RATIO).max(ANY_RATIO_BYTES) {
-            return Err(FileFault::CompressionBomb { ratio: MAX_RATIO });
+            return Err(FileFault::CompressionBomb(MAX_RATIO));
         }
         if part.size() > bounds.cell || HELD_PARTS.iter().any(|end| name.ends_with(end)) {
             let mut scan = PartScan { size: part.size(), bounds, held, ..PartScan::default() };
