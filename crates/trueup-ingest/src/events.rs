@@ -167,19 +167,7 @@ pub(crate) fn ingest(
     reader: &mut TableReader<'_>,
 ) -> Result<WrittenEvents, IngestError> {
     let mut protocol = TableProtocol { inputs: protocols_of(inputs), ..TableProtocol::default() };
-    let Settings {
-        accounts,
-        zone_changes,
-        defined_names,
-        forgotten,
-        records,
-        clock_zone,
-        superseded,
-        replaced_source,
-        budget,
-        group_rows,
-        file_rows,
-    } = *settings;
+    let Settings { zone_changes, records, clock_zone, superseded, replaced_source, budget, .. } = *settings;
     let dictionaries = DictionaryBuilders::new(budget.dictionary(), budget.dictionaries());
     let mut buffer = EventBuffer::new(budget, &dictionaries);
     // With them, rows are found in stored files.
@@ -194,8 +182,8 @@ pub(crate) fn ingest(
         _ => None,
     };
     let missing_total = MissingTotal::default();
-    let normalizers = NormalizerFactory::new(accounts, clock_zone);
-    let left_out = LeftOut::new(forgotten, records);
+    let normalizers = NormalizerFactory::new(settings.accounts, clock_zone);
+    let left_out = LeftOut::new(settings.forgotten, records);
     let total = inputs.iter().map(|input| input.size()).sum();
     reader.monitor.begin(Phase::ReadingEvents, Some(total));
     let mut new = NewEvents { inputs: vec![InputEvents::default(); inputs.len()], ..NewEvents::default() };
@@ -203,8 +191,9 @@ pub(crate) fn ingest(
     for (at, ((input, protocol), noted)) in of_inputs.enumerate() {
         let make_rules = |schema: &_| {
             let (normalizer, source) = (normalizers.normalizer(schema)?, input.options.source.clone());
+            let (missing_total, left_out, dictionaries) = (&missing_total, &left_out, &dictionaries);
             let delivery = left_out.file(&input.path);
-            Ok(Box::new(EventRules::new(normalizer, source, &missing_total, &left_out, delivery, &dictionaries)) as _)
+            Ok(Box::new(EventRules { normalizer, source, missing_total, left_out, delivery, dictionaries }) as _)
         };
         reader.read(input, Table::Events, &make_rules, protocol, &mut |batch: EventBatch| {
             keys.iter_mut().for_each(|keys| keys.add(&batch));
@@ -220,7 +209,7 @@ pub(crate) fn ingest(
         }
         buffer.check_dimensions(reader.limits.max_columns)?;
         // Before this input, no column had such a name.
-        if let Some(column) = defined_names.iter().find(|name| buffer.has_dimension(name)) {
+        if let Some(column) = settings.defined_names.iter().find(|name| buffer.has_dimension(name)) {
             let (path, column) = (input.shown.clone(), column.clone());
             return Err(ErrorKind::DefinedColumn { path, column }.into());
         }
@@ -299,8 +288,7 @@ pub(crate) fn ingest(
     reader.monitor.begin_rows(Phase::WritingEvents, protocol.taken().rows + carried);
     let events = buffer.finish(version)?;
     let dimensions = events.summary.dimensions.keys().cloned().collect();
-    let layout =
-        FileLayout { group_rows, file_rows, group_bytes: budget.row_group(), open_bytes: budget.open_row_groups() };
+    let layout = FileLayout::new(settings.group_rows, settings.file_rows, budget);
     let dictionaries = dictionaries.finish();
     let SortedFiles { files, superseded, repeated, shared, reassigned: by_id } =
         sort_and_write::sort_and_write(events, &dictionaries, budget, layout, version, reader.monitor)?;

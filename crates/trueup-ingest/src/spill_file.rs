@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use trueup_core::files::{Files, OpenFile};
 
 /// Rows on disk, read back in the order in which they were written. Begins another file whenever the schema changes.
+#[derive(Default)]
 pub(crate) struct SpillFile {
     operations: Files,
     /// The path of every file without its extension, which is the file's number.
@@ -30,17 +31,7 @@ pub(crate) struct SpillFile {
 impl SpillFile {
     /// Begins without rows. `name` begins the names of its files in the scratch folder.
     pub(crate) fn new(scratch: &Scratch, name: &str) -> Self {
-        let operations = scratch.files().clone();
-        Self {
-            operations,
-            stem: scratch.path().join(name),
-            files: Vec::new(),
-            writer: None,
-            schema: None,
-            bytes: 0,
-            rows: 0,
-            batches: 0,
-        }
+        Self { operations: scratch.files().clone(), stem: scratch.path().join(name), ..Self::default() }
     }
 
     /// Appends a batch. Does nothing if it has no rows.

@@ -60,7 +60,7 @@ use trueup_core::query::{AccountFilter, current_day};
 pub type Forget = Command<Forgetting>;
 
 /// What [`Forget`] does.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Forgetting {
     customers: BTreeSet<Customer>,
     lists: Vec<PathBuf>,
@@ -101,15 +101,7 @@ pub struct ForgetSummary {
 impl Forget {
     /// Prepares to forget customers of the dataset in a folder or below the URL of an object store.
     pub fn new(dataset: impl AsRef<Path>) -> Self {
-        let action = Forgetting {
-            customers: BTreeSet::new(),
-            lists: Vec::new(),
-            purges: false,
-            grace: None,
-            rejects: Vec::new(),
-            now: None,
-        };
-        Self::prepare(dataset, action)
+        Self::prepare(dataset, Forgetting::default())
     }
 
     /// Adds a customer to forget. It may be one that the dataset does not have.

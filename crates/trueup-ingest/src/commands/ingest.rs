@@ -64,7 +64,7 @@ use trueup_core::model::ClockZone;
 pub type Ingest = Command<Ingestion>;
 
 /// What [`Ingest`] does.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Ingestion {
     /// The inputs, in the order in which they were added.
     sources: Vec<(Table, Source)>,
@@ -89,24 +89,7 @@ impl Ingest {
     /// `trueup-core`, below the URL of an object store such as `s3://bucket/acme`. [`Ingest::run`] makes the folder,
     /// and the folders above it, if they do not exist.
     pub fn into(dataset: impl AsRef<Path>) -> Self {
-        let action = Ingestion {
-            sources: Vec::new(),
-            mapping: None,
-            uses_stored_mapping: false,
-            is_patch: false,
-            reading: ReadOptions::default(),
-            delimiter: None,
-            ignore: Vec::new(),
-            format: None,
-            rejects: None,
-            replace_rejects: false,
-            max_rejects: None,
-            clock_zone: None,
-            max_customer_events: 1_000_000,
-            again: false,
-            replaced_source: None,
-        };
-        Self::prepare(dataset, action)
+        Self::prepare(dataset, Ingestion { max_customer_events: 1_000_000, ..Ingestion::default() })
     }
 
     /// Adds events: the path of a file, or another [`Source`]. With a mapping, adds an input of the mapping.

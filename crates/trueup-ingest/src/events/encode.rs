@@ -31,14 +31,14 @@ const ROWS_PER_TEXT: usize = 2;
 
 /// Checks the rows of one input schema and encodes them.
 pub(super) struct EventRules<'a> {
-    normalizer: Arc<EventNormalizer>,
+    pub(super) normalizer: Arc<EventNormalizer>,
     /// The source of rows that do not name theirs.
-    source: Option<Arc<str>>,
-    missing_total: &'a MissingTotal,
-    left_out: &'a LeftOut<'a>,
+    pub(super) source: Option<Arc<str>>,
+    pub(super) missing_total: &'a MissingTotal,
+    pub(super) left_out: &'a LeftOut<'a>,
     /// The number of the file among the files that deliver records.
-    delivery: Option<u32>,
-    dictionaries: &'a DictionaryBuilders,
+    pub(super) delivery: Option<u32>,
+    pub(super) dictionaries: &'a DictionaryBuilders,
 }
 
 /// Makes the normalizer of each input schema. The last one is kept, because parts of an input mostly have the same
@@ -66,19 +66,6 @@ impl<'a> NormalizerFactory<'a> {
             Arc::new(normalizer.with_record()?.clock_zone(self.clock_zone).keeping_codes().with_date_source());
         *last = Some((schema.clone(), normalizer.clone()));
         Ok(normalizer)
-    }
-}
-
-impl<'a> EventRules<'a> {
-    pub(super) const fn new(
-        normalizer: Arc<EventNormalizer>,
-        source: Option<Arc<str>>,
-        missing_total: &'a MissingTotal,
-        left_out: &'a LeftOut<'a>,
-        delivery: Option<u32>,
-        dictionaries: &'a DictionaryBuilders,
-    ) -> Self {
-        Self { normalizer, source, missing_total, left_out, delivery, dictionaries }
     }
 }
 

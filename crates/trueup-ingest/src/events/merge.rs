@@ -54,8 +54,7 @@ pub(crate) fn merge(
     }
     reader.monitor.begin_rows(Phase::WritingEvents, rows);
     let events = buffer.finish(version)?;
-    let layout =
-        FileLayout { group_rows, file_rows, group_bytes: budget.row_group(), open_bytes: budget.open_row_groups() };
+    let layout = FileLayout::new(group_rows, file_rows, budget);
     let sorted = sort_and_write(events, &dictionaries.finish(), budget, layout, version, reader.monitor)?;
     Ok(sorted.files)
 }

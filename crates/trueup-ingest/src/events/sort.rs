@@ -140,9 +140,10 @@ fn sort_latest(rows: EventBatch, dictionaries: &EventDictionaries) -> Result<Sor
 /// Orders rows by their keys. Rows with equal keys are ordered by total and then by their dimensions, so that the order
 /// does not depend on the order of arrival.
 fn order(rows: &EventBatch, keys: &EventKeys<'_>, dictionaries: &EventDictionaries) -> Result<EventOrder, ArrowError> {
-    let total = |row: usize| rows.totals.is_valid(row).then(|| rows.totals.value(row));
     order_events(keys, &|one, other| {
-        total(one).cmp(&total(other)).then_with(|| compare_texts(&rows.dimensions, dictionaries, one, other))
+        optional(&rows.totals, one)
+            .cmp(&optional(&rows.totals, other))
+            .then_with(|| compare_texts(&rows.dimensions, dictionaries, one, other))
     })
 }
 

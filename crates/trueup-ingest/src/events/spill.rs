@@ -37,6 +37,7 @@ pub(super) struct EventBuffer<'a> {
 }
 
 /// What is known of all rows, in memory or spilled.
+#[derive(Default)]
 pub(super) struct BufferSummary {
     /// The size of each account's rows, by the account's code.
     pub(super) accounts: Vec<AccountSize>,
@@ -70,12 +71,7 @@ impl<'a> EventBuffer<'a> {
             text_column_bytes: 0,
             spill: None,
             has_new_rows: Vec::new(),
-            summary: BufferSummary {
-                accounts: Vec::new(),
-                dimensions: BTreeMap::new(),
-                has_narrow_totals: true,
-                has_ids: false,
-            },
+            summary: BufferSummary { has_narrow_totals: true, ..BufferSummary::default() },
         }
     }
 

@@ -2,8 +2,8 @@
 
 use super::dictionaries::DictionaryBuilders;
 use super::encode::{encode, plain_texts};
-use super::event_batch::EventBatch;
-use super::zone_changes::{ZoneChanges, texts};
+use super::event_batch::{EventBatch, column};
+use super::zone_changes::ZoneChanges;
 use crate::IngestError;
 use crate::buffered_chunks::BufferedChunks;
 use crate::error::{ErrorContext, ErrorKind};
@@ -303,7 +303,7 @@ pub(super) fn encode_stored(
 
 /// Returns the rows whose accounts are in a part.
 fn only_of_part(batch: RecordBatch, part: &PartOfAccounts<'_>) -> Result<RecordBatch, ArrowError> {
-    let accounts = texts(&batch, ACCOUNT)?;
+    let accounts = plain_texts(ACCOUNT, column(&batch, ACCOUNT)?)?;
     let mut last: Option<(&str, bool)> = None;
     let mut is_kept = |account| match last {
         Some((same, has)) if same == account => has,

@@ -2,15 +2,14 @@
 //! was written with an earlier release of the time zone database. The days of stored events that were computed from a
 //! `dateTime` are computed again; days that were given stay.
 
-use super::event_batch::{column, primitive_column, unsound_column};
+use super::encode::plain_texts;
+use super::event_batch::{column, primitive_column};
 use super::stored_files;
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind};
 use crate::monitor::Monitor;
-use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, TimestampMicrosecondType};
-use arrow_array::{Array, Date32Array, PrimitiveArray, RecordBatch, StringArray};
-use arrow_schema::{ArrowError, DataType};
+use arrow_array::{Array, Date32Array, PrimitiveArray, RecordBatch};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::path::Path;
@@ -151,11 +150,11 @@ impl ZoneChanges {
 
     /// Returns the days of stored events, and passes the account of each event that gets another day.
     pub(super) fn days(&self, batch: &RecordBatch, moved: &mut dyn FnMut(&str)) -> Result<Date32Array, IngestError> {
-        let accounts = texts(batch, ACCOUNT).doing("read stored events")?;
-        let sources = match batch.column_by_name(DATE_SOURCE_COLUMN) {
-            Some(_) => Some(texts(batch, DATE_SOURCE_COLUMN).doing("read stored events")?),
-            None => None,
-        };
+        let accounts = column(batch, ACCOUNT).and_then(|accounts| plain_texts(ACCOUNT, accounts));
+        let accounts = accounts.doing("read stored events")?;
+        let sources = batch.column_by_name(DATE_SOURCE_COLUMN);
+        let sources = sources.map(|sources| plain_texts(DATE_SOURCE_COLUMN, sources)).transpose();
+        let sources = sources.doing("read stored events")?;
         let dates: PrimitiveArray<Date32Type> = primitive_column(batch, DATE).doing("read stored events")?;
         let times: PrimitiveArray<TimestampMicrosecondType> =
             primitive_column(batch, DATE_TIME).doing("read stored events")?;
@@ -206,16 +205,11 @@ impl ZoneChange {
     }
 }
 
-/// Returns the texts of a column.
-pub(super) fn texts(batch: &RecordBatch, name: &str) -> Result<StringArray, ArrowError> {
-    let texts = arrow_cast::cast(column(batch, name)?, &DataType::Utf8)?;
-    texts.as_string_opt::<i32>().cloned().ok_or_else(|| unsound_column(name))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow_array::{ArrayRef, TimestampMicrosecondArray};
+    use arrow_array::cast::AsArray;
+    use arrow_array::{ArrayRef, StringArray, TimestampMicrosecondArray};
 
     fn apply(source: Option<&str>, time: Option<i64>) -> Result<i32, String> {
         let mut columns: Vec<(&str, ArrayRef, bool)> = vec![

@@ -90,9 +90,7 @@ fn records_of(
 ) -> Result<Vec<Option<RecordKey>>, ArrowError> {
     let mut records = vec![None; batch.num_rows()];
     let locations = RowLocations::Records((0..).take(batch.num_rows()).collect());
-    let (malformed, outcomes) = (Vec::new(), Box::default());
-    let decoded = DecodedBatch { batch: batch.clone(), locations, malformed, fatal: None, outcomes };
-    let mut raw = RawRows { decoded, done: 0 };
+    let mut raw = RawRows { decoded: DecodedBatch::new(batch.clone(), locations), done: 0 };
     while !raw.is_done() {
         let mapped = table.map(&mut raw, limits)?;
         let texts = |name: &str| StringCells::of(mapped.batch.column_by_name(name));

@@ -19,6 +19,13 @@ pub(crate) struct DecodedBatch {
     pub(crate) outcomes: Box<MappedOutcomes>,
 }
 
+impl DecodedBatch {
+    /// Returns rows of a file that has no fault so far.
+    pub(crate) fn new(batch: RecordBatch, locations: RowLocations) -> Self {
+        Self { batch, locations, malformed: Vec::new(), fatal: None, outcomes: Box::default() }
+    }
+}
+
 /// What a mapping made of rows.
 #[derive(Default)]
 pub(crate) struct MappedOutcomes {

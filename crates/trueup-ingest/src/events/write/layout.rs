@@ -1,6 +1,6 @@
 //! Where row groups and files of events end, and how their columns are stored.
 
-use crate::events::budget::Size;
+use crate::events::budget::{Budget, Size};
 use crate::events::event_batch::NARROW_TOTAL_DIGITS;
 use arrow_schema::{DataType, Field, Schema};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -42,6 +42,10 @@ pub(in crate::events) struct FileLayout {
 }
 
 impl FileLayout {
+    pub(in crate::events) fn new(group_rows: usize, file_rows: usize, budget: Budget) -> Self {
+        Self { group_rows, file_rows, group_bytes: budget.row_group(), open_bytes: budget.open_row_groups() }
+    }
+
     /// Returns the rows of a page.
     pub(super) fn page_rows(self) -> usize {
         (self.group_rows / PAGES_PER_GROUP).max(1)

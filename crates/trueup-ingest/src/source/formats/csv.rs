@@ -250,13 +250,8 @@ impl TextRows for CsvFormat {
         let options = RecordBatchOptions::new().with_row_count(Some(lines.len()));
         let batch = RecordBatch::try_new_with_options(schema.clone(), columns, &options)
             .map_err(|error| FileFault::Unreadable(Box::new(error)))?;
-        Ok(DecodedBatch {
-            batch,
-            locations: RowLocations::Lines(lines),
-            malformed: malformed.faults,
-            fatal,
-            outcomes: Box::default(),
-        })
+        let decoded = DecodedBatch::new(batch, RowLocations::Lines(lines));
+        Ok(DecodedBatch { malformed: malformed.faults, fatal, ..decoded })
     }
 }
 

@@ -245,14 +245,10 @@ impl ParquetChunk {
         match self {
             Self::RowGroup(measured) => measured.decode(),
             Self::Rows { batch, row_group, first, before, .. } => {
-                Ok(vec![decoded(batch, RowLocations::Rows { row_group, first, before })])
+                Ok(vec![DecodedBatch::new(batch, RowLocations::Rows { row_group, first, before })])
             }
         }
     }
-}
-
-fn decoded(batch: RecordBatch, locations: RowLocations) -> DecodedBatch {
-    DecodedBatch { batch, locations, malformed: Vec::new(), fatal: None, outcomes: Box::default() }
 }
 
 /// A row group whose memory is known, and that is not decoded yet.
@@ -277,7 +273,7 @@ impl MeasuredRowGroup {
             let rows = batch.num_rows();
             let batch = row_group.with_schema(&batch)?;
             let locations = RowLocations::Rows { row_group: row_group.number, first, before: row_group.rows_before() };
-            batches.push(decoded(batch, locations));
+            batches.push(DecodedBatch::new(batch, locations));
             first += rows;
         }
         Ok(batches)

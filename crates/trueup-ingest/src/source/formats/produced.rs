@@ -42,8 +42,8 @@ fn open_one_row(_: &Files, _: &Input, _: ReadLimits) -> Result<FormatReader, Ing
     let batch = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
         .doing("make a row without columns")?;
     let locations = RowLocations::Rows { row_group: 0, first: 0, before: 0 };
-    let row = DecodedBatch { batch, locations, malformed: Vec::new(), fatal: None, outcomes: Box::default() };
-    Ok(FormatReader::of_rows(None, Arc::default(), std::iter::once(Ok(row))))
+    let row = std::iter::once(Ok(DecodedBatch::new(batch, locations)));
+    Ok(FormatReader::of_rows(None, Arc::default(), row))
 }
 
 /// A file of record batches, read in parts that fit in memory.
@@ -85,13 +85,7 @@ impl BatchReader {
                 let rows = take_record_batch(batch, &UInt32Array::from_iter_values(rows)).map_err(unreadable)?;
                 let before = self.rows - batch.num_rows() as u64;
                 let locations = RowLocations::Batch { batch: self.count - 1, first, before };
-                return Ok(Some(DecodedBatch {
-                    batch: rows,
-                    locations,
-                    malformed: Vec::new(),
-                    fatal: None,
-                    outcomes: Box::default(),
-                }));
+                return Ok(Some(DecodedBatch::new(rows, locations)));
             }
             let Some(batch) = self.batches.next().transpose().map_err(unreadable)? else { return Ok(None) };
             self.count += 1;

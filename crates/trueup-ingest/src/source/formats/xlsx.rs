@@ -503,15 +503,9 @@ impl SheetRows<'_> {
             arrays.extend(batch.values.iter_mut().map(|values| Arc::new(values.finish()) as ArrayRef));
         }
         let rows = RecordBatchOptions::new().with_row_count(Some(batch.numbers.len()));
-        let locations = RowLocations::Records(batch.numbers);
         let rows = RecordBatch::try_new_with_options(schema, arrays, &rows)?;
-        Ok(Some(DecodedBatch {
-            batch: rows,
-            locations,
-            malformed: batch.malformed.faults,
-            fatal: None,
-            outcomes: Box::default(),
-        }))
+        let decoded = DecodedBatch::new(rows, RowLocations::Records(batch.numbers));
+        Ok(Some(DecodedBatch { malformed: batch.malformed.faults, ..decoded }))
     }
 }
 
