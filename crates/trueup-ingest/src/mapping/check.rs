@@ -18,15 +18,15 @@ use trueup_core::model::{
     ACCOUNT, Currency, ParseCurrencyError, SOURCE, SPEND_COLUMNS, Stage, Zone, is_leading_column,
 };
 
-type CheckResult = Result<(), MappingFault>;
+pub(super) type CheckResult = Result<(), MappingFault>;
 
 /// Refuses a key for a reason unless it is right.
-fn expect(is_right: bool, key: impl Into<String>, reason: &str) -> CheckResult {
+pub(super) fn expect(is_right: bool, key: impl Into<String>, reason: &str) -> CheckResult {
     if is_right { Ok(()) } else { Err(MappingFault::new(key, reason)) }
 }
 
 /// Refuses a value of a key for a reason if there is one.
-fn refuse(value: Option<impl Into<String>>, key: impl Into<String>, reason: &str) -> CheckResult {
+pub(super) fn refuse(value: Option<impl Into<String>>, key: impl Into<String>, reason: &str) -> CheckResult {
     value.map_or(Ok(()), |value| Err(MappingFault::new(key, reason).with_value(value)))
 }
 

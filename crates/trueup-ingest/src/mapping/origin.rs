@@ -1,6 +1,7 @@
 //! The origin of a column's values. The source of a column must name exactly one.
 
 use super::canonical::ColumnType;
+use super::check::expect;
 use super::declaration::{Constant, ValueSource};
 use super::template::{TemplatePart, template_parts};
 use crate::error::MappingFault;
@@ -28,20 +29,12 @@ impl<'a> ValueOrigin<'a> {
             + usize::from(source.template.is_some())
             + usize::from(source.value.is_some())
             + usize::from(parts_given > 0);
-        if given != 1 {
-            let reason = "expected one of `column`, `columns`, `template`, `value`, or `year` with `month` and `day`";
-            return Err(MappingFault::new(key, reason));
-        }
-        if source.separator.is_some() && source.columns.is_none() {
-            return Err(MappingFault::new(
-                format!("{key}.separator"),
-                "only a source with `columns` can have this key",
-            ));
-        }
+        let reason = "expected one of `column`, `columns`, `template`, `value`, or `year` with `month` and `day`";
+        expect(given == 1, key, reason)?;
+        let may_separate = source.separator.is_none() || source.columns.is_some();
+        expect(may_separate, format!("{key}.separator"), "only a source with `columns` can have this key")?;
         if let Some(columns) = &source.columns {
-            if columns.is_empty() {
-                return Err(MappingFault::new(format!("{key}.columns"), "expected at least one column"));
-            }
+            expect(!columns.is_empty(), format!("{key}.columns"), "expected at least one column")?;
             let separator = TemplatePart::Text(source.separator.as_deref().unwrap_or_default());
             let mut parts: Vec<TemplatePart<'a>> = Vec::with_capacity(columns.len() * 2);
             for column in columns {
@@ -67,31 +60,23 @@ impl<'a> ValueOrigin<'a> {
             || source.unmapped.is_some()
             || source.default.is_some()
             || source.decimal_mark.is_some();
-        if changes_text {
-            let reason = "`extract`, `otherwise`, `remove`, `trim`, `decimal_mark`, `map`, `unmapped`, `normalize` and `default` go \
-                          with `column`, `columns` or `template`";
-            return Err(MappingFault::new(key, reason));
-        }
+        let reason = "`extract`, `otherwise`, `remove`, `trim`, `decimal_mark`, `map`, `unmapped`, `normalize` and `default` go \
+                      with `column`, `columns` or `template`";
+        expect(!changes_text, key, reason)?;
         if let Some(value) = &source.value {
             return Ok(Self::Value(value));
         }
-        if column_type != ColumnType::Day {
-            return Err(MappingFault::new(key, "only `date` can be made of `year`, `month` and `day`"));
-        }
-        if source.format.is_some() {
-            return Err(MappingFault::new(format!("{key}.format"), "a date of three parts cannot have a format"));
-        }
+        expect(column_type == ColumnType::Day, key, "only `date` can be made of `year`, `month` and `day`")?;
+        expect(source.format.is_none(), format!("{key}.format"), "a date of three parts cannot have a format")?;
         let mut found = [("", source); 3];
         for (slot, (name, part)) in found.iter_mut().zip(parts) {
             let part = part
                 .as_deref()
                 .ok_or_else(|| MappingFault::new(key, "a date in parts needs all of `year`, `month` and `day`"))?;
-            if matches!(Self::new(part, ColumnType::Text, &format!("{key}.{name}"))?, Self::Parts(_)) {
-                return Err(MappingFault::new(format!("{key}.{name}"), "a part cannot have parts"));
-            }
-            if part.normalize.is_some() {
-                return Err(MappingFault::new(format!("{key}.{name}.normalize"), "a part of a date is a number"));
-            }
+            let key = format!("{key}.{name}");
+            let has_parts = matches!(Self::new(part, ColumnType::Text, &key)?, Self::Parts(_));
+            expect(!has_parts, key.as_str(), "a part cannot have parts")?;
+            expect(part.normalize.is_none(), format!("{key}.normalize"), "a part of a date is a number")?;
             *slot = (name, part);
         }
         Ok(Self::Parts(found))

@@ -3,6 +3,7 @@
 use super::amounts::{AmountRules, DecimalMark, WrittenAmount, is_plain};
 use super::canonical::{ColumnType, stage_names};
 use super::cells::CellForm;
+use super::check::{expect, refuse};
 use super::dates::{DateFormat, read_day, read_time};
 use super::declaration::{Constant, Unmapped, ValueMap, ValueSource};
 use super::normal::Normalizer;
@@ -85,9 +86,8 @@ impl TextRules {
                 Some(found.clone())
             }
         };
-        if map.is_none() && source.unmapped.is_some() {
-            return Err(MappingFault::new(format!("{key}.unmapped"), "only a column with a `map` can have this key"));
-        }
+        let may_lack = map.is_some() || source.unmapped.is_none();
+        expect(may_lack, format!("{key}.unmapped"), "only a column with a `map` can have this key")?;
         Ok(Self {
             cleaning: Cleaning::new(source, key)?,
             map,
@@ -221,22 +221,16 @@ impl ValueReader {
         clock: &ClockRule,
         key: &str,
     ) -> Result<Self, MappingFault> {
-        let needless = |name: &str, fields: &str| {
-            Err(MappingFault::new(format!("{key}.{name}"), format!("only {fields} can have this key")))
-        };
-        if source.format.is_some() && !matches!(column_type, ColumnType::Day | ColumnType::Instant) {
-            return needless("format", "`date` and `dateTime`");
-        }
-        if source.time_zone.is_some() && column_type != ColumnType::Instant {
-            return needless("time_zone", "`dateTime`");
-        }
         let is_text = matches!(column_type, ColumnType::Key | ColumnType::Text | ColumnType::Dimension);
-        if source.normalize.is_some() && !is_text {
-            return needless("normalize", "ids and dimensions");
-        }
-        let number = matches!(column_type, ColumnType::Amount | ColumnType::Count);
-        if source.decimal_mark.is_some() && !number {
-            return needless("decimal_mark", "amounts and counts");
+        let is_number = matches!(column_type, ColumnType::Amount | ColumnType::Count);
+        let is_instant = column_type == ColumnType::Instant;
+        for (name, is_set, is_right, fields) in [
+            ("format", source.format.is_some(), is_instant || column_type == ColumnType::Day, "`date` and `dateTime`"),
+            ("time_zone", source.time_zone.is_some(), is_instant, "`dateTime`"),
+            ("normalize", source.normalize.is_some(), is_text, "ids and dimensions"),
+            ("decimal_mark", source.decimal_mark.is_some(), is_number, "amounts and counts"),
+        ] {
+            expect(!is_set || is_right, format!("{key}.{name}"), &format!("only {fields} can have this key"))?;
         }
         let format = match &source.format {
             None => None,
@@ -245,15 +239,13 @@ impl ValueReader {
                     .with_value(formats.texts().join(", "))
             })?),
         };
-        let is_instant = column_type == ColumnType::Instant;
-        if let Some(incomplete) = format.as_ref().and_then(|format| format.incomplete(is_instant)) {
-            let wanted = if is_instant {
-                "expected specifiers of a date and a time of day, such as `%Y-%m-%d %H:%M`"
-            } else {
-                "expected specifiers of a date, such as `%Y-%m-%d`"
-            };
-            return Err(MappingFault::new(format!("{key}.format"), wanted).with_value(incomplete));
-        }
+        let wanted = if is_instant {
+            "expected specifiers of a date and a time of day, such as `%Y-%m-%d %H:%M`"
+        } else {
+            "expected specifiers of a date, such as `%Y-%m-%d`"
+        };
+        let incomplete = format.as_ref().and_then(|format| format.incomplete(is_instant));
+        refuse(incomplete, format!("{key}.format"), wanted)?;
         let clock = match &source.time_zone {
             None => clock.clone(),
             Some(name) => ClockRule::Zone(name.parse::<Zone>().map_err(|_| {
