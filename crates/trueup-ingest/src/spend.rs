@@ -96,7 +96,7 @@ pub(crate) fn ingest(
     }
     let new = new.finish(replaced_source);
     let replaced = replaced::find(stored, superseded, dir, &new, reader.monitor)?;
-    let stored_twice = replaced.twice.into_iter().map(|(source, rows)| (Some(source), rows));
+    let stored_twice = replaced.census.twice.into_iter().map(|(source, rows)| (Some(source), rows));
     if let Some((stored, rows)) = new.twice().map(|rows| (None, rows)).into_iter().chain(stored_twice).next() {
         return Err(ErrorKind::SpendTwice(SpendTwice { stored, rows }).into());
     }
@@ -112,10 +112,10 @@ pub(crate) fn ingest(
         files.push(file);
         warnings = found.warnings(inputs);
     }
-    (protocol.replaced, protocol.replaced_others) = replaced.by_channel.into_rows();
-    protocol.removed = replaced.removed;
+    (protocol.replaced, protocol.replaced_others) = replaced.census.by_channel.into_rows();
+    protocol.removed = replaced.census.removed;
     warnings.extend(lost::channels(&protocol.replaced, new.channels()));
-    warnings.extend(lost::campaigns(replaced.lost_campaigns));
+    warnings.extend(lost::campaigns(replaced.census.lost_campaigns));
     Ok(WrittenSpend { files, protocol, warnings })
 }
 

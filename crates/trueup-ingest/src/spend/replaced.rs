@@ -35,14 +35,20 @@ pub(super) struct Replaced {
     pub(super) rewritten: Vec<(DataFile, DeletionVector)>,
     /// The replaced rows of kept files, by the paths of the files.
     pub(super) vectors: BTreeMap<String, DeletionVector>,
-    /// The replaced rows in all files, by source and channel.
+    pub(super) census: RowCensus,
+}
+
+/// The stored rows that do not simply stay, by what becomes of them.
+#[derive(Default)]
+pub(super) struct RowCensus {
+    /// The replaced rows, by source and channel.
     pub(super) by_channel: TotalsBySource,
     /// The replaced rows with amounts of campaigns that the new rows of their account and source lack, by source and
     /// campaign. Rows whose channel is lost are not among them.
     pub(super) lost_campaigns: TotalsBySource,
-    /// The rows in all files that are removed with their source.
+    /// The rows that are removed with their source.
     pub(super) removed: ControlTotals,
-    /// The rows in all files that would count twice, by source.
+    /// The rows that would count twice, by source.
     pub(super) twice: BTreeMap<String, TwiceRows>,
 }
 
@@ -58,9 +64,8 @@ pub(super) fn find(
         |file: &DataFile| replaced_rows(file, superseded.get(&file.path).map(|vector| &**vector), dir, new, monitor);
     let scanned: Vec<(DeletionVector, RowCensus)> = files.par_iter().map(of_file).collect::<Result<_, _>>()?;
     let mut found = Replaced::default();
-    let mut census = RowCensus::default();
     for (file, (vector, of_file)) in files.iter().zip(scanned) {
-        census.merge(of_file);
+        found.census.merge(of_file);
         let mut all = superseded.get(&file.path).map(|vector| (**vector).clone()).unwrap_or_default();
         all.merge(&vector);
         if vector.rows() == 0 {
@@ -72,18 +77,7 @@ pub(super) fn find(
             found.vectors.insert(file.path.clone(), vector);
         }
     }
-    let RowCensus { by_channel, lost_campaigns, removed, twice } = census;
-    (found.by_channel, found.lost_campaigns, found.removed, found.twice) = (by_channel, lost_campaigns, removed, twice);
     Ok(found)
-}
-
-/// The stored rows that do not simply stay, by what becomes of them.
-#[derive(Default)]
-struct RowCensus {
-    by_channel: TotalsBySource,
-    lost_campaigns: TotalsBySource,
-    removed: ControlTotals,
-    twice: BTreeMap<String, TwiceRows>,
 }
 
 impl RowCensus {
