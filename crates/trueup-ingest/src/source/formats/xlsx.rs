@@ -72,8 +72,18 @@ enum SheetPart {
 /// Batches that are read ahead.
 const READ_AHEAD: usize = 2;
 
-/// The [`FormatReader`] is gone, so that nothing more is read for it.
-struct Stopped;
+/// Why a sheet is not read to its end.
+enum SheetStop {
+    /// The [`FormatReader`] is gone, so that nothing more is read for it.
+    Unwanted,
+    Fault(FileFault),
+}
+
+impl From<FileFault> for SheetStop {
+    fn from(fault: FileFault) -> Self {
+        Self::Fault(fault)
+    }
+}
 
 /// Reads the header of the sheet that the options name, or of the first one. A thread of its own reads the sheet,
 /// because the reader of its cells cannot be kept between two batches.
@@ -81,9 +91,12 @@ fn open(file: OpenFile, input: &Input, limits: ReadLimits) -> Result<FormatReade
     let (sender, parts) = sync_channel(READ_AHEAD);
     let options = input.options.clone();
     let read = move || {
-        if let Ok(last) = read_sheet(file, &options, limits, &sender) {
-            drop(sender.send(last));
-        }
+        let last = match read_sheet(file, &options, limits, &sender) {
+            Ok(()) => SheetPart::End,
+            Err(SheetStop::Fault(fault)) => SheetPart::Failed(fault),
+            Err(SheetStop::Unwanted) => return,
+        };
+        drop(sender.send(last));
     };
     thread::Builder::new().name("sheet".to_owned()).spawn(read)?;
     let (schema, head) = match parts.recv() {
@@ -109,25 +122,24 @@ fn broken() -> FileFault {
     FileFault::DamagedWorkbook("its reader could not go on; export CSV".to_owned())
 }
 
-/// Sends the header and the rows of a sheet. Returns the last part.
+fn damaged(error: XlsxError) -> FileFault {
+    FileFault::DamagedWorkbook(error.to_string())
+}
+
+/// Sends the header and the rows of a sheet.
 fn read_sheet(
     file: OpenFile,
     options: &ReadOptions,
     limits: ReadLimits,
     sender: &SyncSender<SheetPart>,
-) -> Result<SheetPart, Stopped> {
-    let damaged = |error: XlsxError| FileFault::DamagedWorkbook(error.to_string());
+) -> Result<(), SheetStop> {
     let mut file = BufReader::new(file);
-    match workbook_bounds::check(&mut file, limits).map_err(|error| damaged(XlsxError::Io(error))) {
-        Ok(Ok(())) => {}
-        Ok(Err(fault)) | Err(fault) => return Ok(SheetPart::Failed(fault)),
-    }
-    let mut workbook = match Xlsx::new(file) {
-        Ok(workbook) => workbook,
+    workbook_bounds::check(&mut file, limits).map_err(|error| damaged(XlsxError::Io(error)))??;
+    let mut workbook = Xlsx::new(file).map_err(|error| match error {
         // The archive lacks a file that every workbook has.
-        Err(XlsxError::FileNotFound(_)) => return Ok(SheetPart::Failed(FileFault::NoWorkbook)),
-        Err(error) => return Ok(SheetPart::Failed(damaged(error))),
-    };
+        XlsxError::FileNotFound(_) => FileFault::NoWorkbook,
+        error => damaged(error),
+    })?;
     let sheets = workbook.sheets_metadata().iter().filter(|sheet| sheet.typ == SheetType::WorkSheet);
     let names: Vec<String> = sheets.map(|sheet| sheet.name.clone()).collect();
     let name = match &options.sheet {
@@ -136,59 +148,50 @@ fn read_sheet(
     };
     let Some(name) = name else {
         let wanted = options.sheet.clone().unwrap_or_default();
-        return Ok(SheetPart::Failed(FileFault::NoSheet { wanted, found: names.join("`, `") }));
+        return Err(FileFault::NoSheet { wanted, found: names.join("`, `") }.into());
     };
     let merged_cells = |workbook: &mut Xlsx<_>| {
         let cells = workbook.merge_cells_by_sheet_name(name).map_err(damaged)?;
         Ok::<_, FileFault>(MergedCells::new(&cells))
     };
     let is_merged = options.merged == Some(true);
-    let merged = match is_merged.then(|| merged_cells(&mut workbook)).transpose() {
-        Ok(merged) => merged,
-        Err(fault) => return Ok(SheetPart::Failed(fault)),
-    };
-    let (plain, head) = read_rows(&mut workbook, (name, merged), options, limits, sender)?;
+    let merged = is_merged.then(|| merged_cells(&mut workbook)).transpose()?;
+    let mut head = Vec::new();
+    let read = read_rows(&mut workbook, (name, merged), options, limits, sender, &mut head);
     let may_be_merged = options.merged.unwrap_or(options.header_row.is_some());
     let is_header_fault = matches!(
-        &plain,
-        SheetPart::Failed(
+        &read,
+        Err(SheetStop::Fault(
             FileFault::NamelessColumn { .. } | FileFault::RepeatedColumn { .. } | FileFault::NoSuchHeader { .. }
-        )
+        ))
     );
     if is_merged || !may_be_merged || !is_header_fault {
-        return Ok(plain);
+        return read;
     }
     // Below merged cells, the first row of a header has gaps, and the last one has names that recur.
-    let merged = match merged_cells(&mut workbook) {
-        Ok(merged) => merged,
-        Err(fault) => return Ok(SheetPart::Failed(fault)),
-    };
+    let merged = merged_cells(&mut workbook)?;
     if !merged.concern(&head) {
-        return Ok(plain);
+        return read;
     }
-    let (read, _) = read_rows(&mut workbook, (name, Some(merged)), options, limits, sender)?;
-    Ok(read)
+    read_rows(&mut workbook, (name, Some(merged)), options, limits, sender, &mut Vec::new())
 }
 
-/// Sends the header and the rows of a sheet. Returns the last part, and the rows among which no header was found.
+/// Sends the header and the rows of a sheet. `head` gets the rows among which no header was found.
 fn read_rows(
     workbook: &mut Xlsx<BufReader<OpenFile>>,
     (name, merged): (&str, Option<MergedCells>),
     options: &ReadOptions,
     limits: ReadLimits,
     sender: &SyncSender<SheetPart>,
-) -> Result<(SheetPart, Vec<HeadRow>), Stopped> {
-    let damaged = |error: XlsxError| FileFault::DamagedWorkbook(error.to_string());
-    let mut cells = match workbook.worksheet_cells_reader(name).map_err(damaged) {
-        Ok(cells) => cells,
-        Err(fault) => return Ok((SheetPart::Failed(fault), Vec::new())),
-    };
+    head: &mut Vec<HeadRow>,
+) -> Result<(), SheetStop> {
+    let mut cells = workbook.worksheet_cells_reader(name).map_err(damaged)?;
     let mut sheet = SheetRows {
         name,
         options,
         limits,
         merged,
-        head: Vec::new(),
+        head,
         head_bytes: 0,
         columns: None,
         row: 0,
@@ -198,21 +201,16 @@ fn read_rows(
         batch: None,
         parts: Vec::new(),
     };
-    let stop = |_| Stopped;
+    let stop = |_| SheetStop::Unwanted;
     loop {
-        let cell = match cells.next_cell_with_formula_metadata().map_err(damaged) {
-            Ok(cell) => cell,
-            Err(fault) => return Ok((SheetPart::Failed(fault), sheet.head)),
-        };
+        let cell = cells.next_cell_with_formula_metadata().map_err(damaged)?;
         let place = cell.as_ref().map(|cell| cell.pos);
         if place.is_none_or(|(row, _)| row != sheet.row) {
             let ended = sheet.end_row().and_then(|()| if place.is_none() { sheet.end_head() } else { Ok(()) });
             for part in sheet.parts.drain(..) {
                 sender.send(part).map_err(stop)?;
             }
-            if let Err(fault) = ended {
-                return Ok((SheetPart::Failed(fault), sheet.head));
-            }
+            ended?;
         }
         let (Some(cell), Some((row, column))) = (cell, place) else { break };
         if row < sheet.row || row >= MAX_ROWS {
@@ -222,21 +220,15 @@ fn read_rows(
             } else {
                 format!("{cell} is below row {MAX_ROWS}, the last that a sheet can have")
             };
-            return Ok((SheetPart::Failed(FileFault::DamagedWorkbook(reason)), sheet.head));
+            return Err(FileFault::DamagedWorkbook(reason).into());
         }
         sheet.row = row;
-        if let Some(value) = SheetCell::of(&cell.value, cell.formula.is_some())
-            && let Err(fault) = sheet.push(column, value)
-        {
-            return Ok((SheetPart::Failed(fault), sheet.head));
+        if let Some(value) = SheetCell::of(&cell.value, cell.formula.is_some()) {
+            sheet.push(column, value)?;
         }
     }
-    match sheet.end_batch() {
-        Ok(Some(rows)) => sender.send(SheetPart::Rows(rows)).map_err(stop)?,
-        Ok(None) => {}
-        Err(error) => return Ok((SheetPart::Failed(FileFault::Unreadable(Box::new(error))), sheet.head)),
-    }
-    Ok((SheetPart::End, sheet.head))
+    let rows = sheet.end_batch().map_err(|error| FileFault::Unreadable(Box::new(error)))?;
+    rows.map_or(Ok(()), |rows| sender.send(SheetPart::Rows(rows)).map_err(stop))
 }
 
 /// A cell that is not empty.
@@ -313,7 +305,7 @@ struct SheetRows<'a> {
     /// The merged cells; `None` if the header is a single row.
     merged: Option<MergedCells>,
     /// The rows so far, until it is known which one is the header.
-    head: Vec<HeadRow>,
+    head: &'a mut Vec<HeadRow>,
     /// The bytes of these cells.
     head_bytes: usize,
     /// The columns, once the header was found.
@@ -417,11 +409,11 @@ impl SheetRows<'_> {
             return Ok(());
         }
         let rule = self.options.header_row.as_ref();
-        let merged = self.merged.as_ref().map(|merged| merged.find(&self.head, rule)).transpose()?;
+        let merged = self.merged.as_ref().map(|merged| merged.find(self.head, rule)).transpose()?;
         let (at, rows, found) = match (&merged, rule) {
             (Some(MergedHeader { at, rows, found, .. }), _) => (*at, *rows, *found),
             (None, Some(rule)) => {
-                let (at, found) = rule.find(&head_lines(&self.head))?;
+                let (at, found) = rule.find(&head_lines(self.head))?;
                 (at, 1, found)
             }
             (None, None) => (0, 1, FileHead::default()),
@@ -435,7 +427,7 @@ impl SheetRows<'_> {
         let columns = SheetColumns::of_header(cells, InputLocation::Record(first), left_out)?;
         self.parts.push(SheetPart::Header(columns.schema.clone(), found));
         (self.columns, self.last_row) = (Some(columns), last);
-        let rows = std::mem::take(&mut self.head).into_iter().skip(at + rows).collect::<Vec<_>>();
+        let rows = std::mem::take(self.head).into_iter().skip(at + rows).collect::<Vec<_>>();
         rows.into_iter().try_for_each(|(number, cells)| self.add_row(number, &cells))
     }
 
