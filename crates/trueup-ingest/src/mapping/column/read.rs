@@ -229,20 +229,27 @@ impl TextCells {
         accounts: &StringCells,
         faults: &mut PickedFaults,
     ) -> Result<ArrayRef, ArrowError> {
-        Ok(match &self.reader {
-            ValueReader::Amount(amounts) => return self.read_amounts(amounts, site, view, faults),
-            ValueReader::Key | ValueReader::Text => {
-                return if self.normalizes() {
-                    Ok(self.read_normalized(site, view, faults))
-                } else if self.has_codes() {
-                    self.read_codes(site, view, faults)
-                } else {
-                    self.read_texts(site, view, faults)
-                };
-            }
-            ValueReader::Stage => return self.read_codes(site, view, faults),
+        CellReader { cells: self, site, view, texts: self.origin.of(view) }.read(accounts, faults)
+    }
+}
+
+/// Reads the texts of a column from picked rows.
+struct CellReader<'a> {
+    cells: &'a TextCells,
+    site: &'a ColumnSite,
+    view: &'a RowView<'a>,
+    texts: OriginTexts<'a>,
+}
+
+impl CellReader<'_> {
+    fn read(&self, accounts: &StringCells, faults: &mut PickedFaults) -> Result<ArrayRef, ArrowError> {
+        Ok(match &self.cells.reader {
+            ValueReader::Amount(amounts) => return self.read_amounts(amounts, faults),
+            ValueReader::Key | ValueReader::Text if self.cells.normalizes() => self.read_normalized(faults),
+            ValueReader::Key | ValueReader::Text if !self.cells.has_codes() => return self.read_texts(faults),
+            ValueReader::Key | ValueReader::Text | ValueReader::Stage => return self.read_codes(faults),
             ValueReader::Day(format) => {
-                self.read_numbers::<Date32Type>(site, view, faults, |text, form| match day_of_value(text, form) {
+                self.read_numbers::<Date32Type>(faults, |text, form| match day_of_value(text, form) {
                     Some(day) => read_day(day, None),
                     None => read_day(text, format.as_ref()),
                 })
@@ -256,16 +263,23 @@ impl TextCells {
                     }
                     time => Ok(time),
                 };
-                let times = self.read_all::<GivenTime>(site, view, faults, read);
-                self.instants(times, clock, site, view, accounts, faults)
+                let times = self.read_all::<GivenTime>(faults, read);
+                self.instants(times, clock, accounts, faults)
             }
             ValueReader::Count(mark) => {
-                self.read_numbers::<Int64Type>(site, view, faults, |text, form| read_written_count(text, form, *mark))
+                self.read_numbers::<Int64Type>(faults, |text, form| read_written_count(text, form, *mark))
             }
-            ValueReader::Truth => Arc::new(
-                self.read_all(site, view, faults, |text, _| read_truth(text)).into_iter().collect::<BooleanArray>(),
-            ),
+            ValueReader::Truth => {
+                Arc::new(self.read_all(faults, |text, _| read_truth(text)).into_iter().collect::<BooleanArray>())
+            }
         })
+    }
+
+    /// Adds the fault of a row, whose cell then has no value.
+    fn refuse<T>(&self, row: usize, reason: String, faults: &mut PickedFaults) -> Option<T> {
+        let value = self.texts.get(row).unwrap_or_default().into_owned();
+        faults.add(row, self.site.fault(self.view, row, value, reason));
+        None
     }
 
     /// Returns the points in time of times as they were read. `clock` gives a clock time its zone, which may be that of
@@ -274,23 +288,16 @@ impl TextCells {
         &self,
         times: Vec<Option<GivenTime>>,
         clock: &ClockRule,
-        site: &ColumnSite,
-        view: &RowView<'_>,
         accounts: &StringCells,
         faults: &mut PickedFaults,
     ) -> ArrayRef {
-        let texts = self.origin.of(view);
         let instants = times.into_iter().enumerate().map(|(row, time)| {
             let read = match time? {
                 GivenTime::Instant(instant) => Ok(instant),
                 GivenTime::Clock(time) => clock.instant(time, accounts.get(row)),
             };
-            read.map(|UtcMicros(instant)| instant)
-                .map_err(|expected| {
-                    let value = texts.get(row).unwrap_or_default().into_owned();
-                    faults.add(row, site.fault(view, row, value, expected));
-                })
-                .ok()
+            let read = read.map(|UtcMicros(instant)| Some(instant));
+            read.unwrap_or_else(|expected| self.refuse(row, expected, faults))
         });
         Arc::new(instants.collect::<PrimitiveArray<TimestampMicrosecondType>>().with_timezone("UTC"))
     }
@@ -298,52 +305,39 @@ impl TextCells {
     /// Reads all rows as numbers or dates.
     fn read_numbers<T: ArrowPrimitiveType>(
         &self,
-        site: &ColumnSite,
-        view: &RowView<'_>,
         faults: &mut PickedFaults,
         read: impl Fn(&str, CellForm) -> Result<T::Native, String>,
     ) -> ArrayRef
     where
         PrimitiveArray<T>: FromIterator<Option<T::Native>>,
     {
-        Arc::new(self.read_all(site, view, faults, read).into_iter().collect::<PrimitiveArray<T>>())
+        Arc::new(self.read_all(faults, read).into_iter().collect::<PrimitiveArray<T>>())
     }
 
     /// Reads all rows with `read`, after the rules have changed their texts. Equal texts are mostly read once.
     fn read_all<T: Copy>(
         &self,
-        site: &ColumnSite,
-        view: &RowView<'_>,
         faults: &mut PickedFaults,
         mut read: impl FnMut(&str, CellForm) -> Result<T, String>,
     ) -> Vec<Option<T>> {
-        let texts = self.origin.of(view);
         let mut known = KnownTexts::default();
-        let mut read = |text: Option<&str>, form| match self.rules.apply(text, form)? {
+        let mut read = |text: Option<&str>, form| match self.cells.rules.apply(text, form)? {
             Some((text, form)) => read(&text, form).map(Some),
-            None => self.reader.read_nothing(),
+            None => self.cells.reader.read_nothing(),
         };
-        let cells = (0..view.len()).map(|row| {
-            let (text, form) = texts.cell(row);
-            known.get(text.clone(), form, &mut read).unwrap_or_else(|reason| {
-                faults.add(row, site.fault(view, row, text.unwrap_or_default().into_owned(), reason));
-                None
-            })
+        let cells = (0..self.view.len()).map(|row| {
+            let (text, form) = self.texts.cell(row);
+            known.get(text, form, &mut read).unwrap_or_else(|reason| self.refuse(row, reason, faults))
         });
         cells.collect()
     }
 
     /// Reads texts as an Arrow dictionary, because they recur: a map or the stages make them.
-    fn read_codes(
-        &self,
-        site: &ColumnSite,
-        view: &RowView<'_>,
-        faults: &mut PickedFaults,
-    ) -> Result<ArrayRef, ArrowError> {
+    fn read_codes(&self, faults: &mut PickedFaults) -> Result<ArrayRef, ArrowError> {
         let mut codes: HashMap<String, i32> = HashMap::new();
         let mut names = StringBuilder::new();
-        let rows = self.read_all(site, view, faults, |text, _| {
-            self.reader.check(text)?;
+        let rows = self.read_all(faults, |text, _| {
+            self.cells.reader.check(text)?;
             if let Some(code) = codes.get(text) {
                 return Ok(*code);
             }
@@ -358,25 +352,19 @@ impl TextCells {
     }
 
     /// Reads amounts as texts of digits with a decimal point.
-    fn read_amounts(
-        &self,
-        amounts: &AmountRules,
-        site: &ColumnSite,
-        view: &RowView<'_>,
-        faults: &mut PickedFaults,
-    ) -> Result<ArrayRef, ArrowError> {
-        let texts = self.origin.of(view);
+    fn read_amounts(&self, amounts: &AmountRules, faults: &mut PickedFaults) -> Result<ArrayRef, ArrowError> {
+        let Self { cells: TextCells { origin, rules, reader }, view, texts, .. } = self;
         let is_plain = |row| texts.get(row).is_none_or(|text| amounts.is_plain(&text));
-        if let TextOrigin::Column(at) = &self.origin
-            && self.rules.is_plain()
+        if let TextOrigin::Column(at) = origin
+            && rules.is_plain()
             && (0..view.len()).all(is_plain)
         {
             return view.array(*at, true);
         }
         let each_text: &EachText<'_> = &|see| {
-            let TextOrigin::Column(at) = &self.origin else { return };
+            let TextOrigin::Column(at) = origin else { return };
             view.plan.each_text(*at, &mut |text, form, location| {
-                if let Some(text) = self.rules.cleaning.cleaned(Some(text), form) {
+                if let Some(text) = rules.cleaning.cleaned(Some(text), form) {
                     see(&text, form, location);
                 }
             });
@@ -384,37 +372,32 @@ impl TextCells {
         let mut made = StringBuilder::new();
         for row in 0..view.len() {
             let (text, form) = texts.cell(row);
-            let read = self.rules.apply(text.as_deref(), form).and_then(|found| match found {
+            let read = rules.apply(text.as_deref(), form).and_then(|found| match found {
                 Some((text, form)) => Ok(Some(amounts.read(&text, form, each_text)?.into_owned())),
-                None => self.reader.read_nothing(),
+                None => reader.read_nothing(),
             });
-            made.append_option(read.unwrap_or_else(|reason| {
-                faults.add(row, site.fault(view, row, text.unwrap_or_default().into_owned(), reason));
-                None
-            }));
+            made.append_option(read.unwrap_or_else(|reason| self.refuse(row, reason, faults)));
         }
         Ok(Arc::new(made.finish()))
     }
 
     /// Reads texts in the one spelling that each has.
-    fn read_normalized(&self, site: &ColumnSite, view: &RowView<'_>, faults: &mut PickedFaults) -> ArrayRef {
-        let texts = self.origin.of(view);
+    fn read_normalized(&self, faults: &mut PickedFaults) -> ArrayRef {
         let mut known = KnownTexts::default();
-        let read = |text: Option<&str>, form| match self.rules.apply_normalized(text, form)? {
+        let read = |text: Option<&str>, form| match self.cells.rules.apply_normalized(text, form)? {
             Some((text, is_normal)) => Ok(Some((Arc::<str>::from(text), is_normal))),
-            None => self.reader.read_nothing(),
+            None => self.cells.reader.read_nothing(),
         };
         let (mut made, mut first) = (StringBuilder::new(), 0);
-        for row in 0..view.len() {
-            let (text, form) = texts.cell(row);
-            let read = known.get(text.clone(), form, read).unwrap_or_else(|reason: String| {
-                faults.add(row, site.fault(view, row, text.clone().unwrap_or_default().into_owned(), reason));
-                None
-            });
+        for row in 0..self.view.len() {
+            let (text, form) = self.texts.cell(row);
+            let read = known.get(text.clone(), form, read);
+            let read = read.unwrap_or_else(|reason: String| self.refuse(row, reason, faults));
             if let Some((_, false)) = &read {
                 faults.not_normal.count += 1;
                 if first < NotNormalValue::MAX {
-                    let fault = site.fault(view, row, text.unwrap_or_default().into_owned(), String::new());
+                    let value = text.unwrap_or_default().into_owned();
+                    let fault = self.site.fault(self.view, row, value, String::new());
                     faults.not_normal.first.push((row, fault));
                     first += 1;
                 }
@@ -425,48 +408,35 @@ impl TextCells {
     }
 
     /// Returns whether trimming changes the text of a row.
-    fn trims_any(&self, texts: &OriginTexts<'_>, rows: usize) -> bool {
+    fn trims_any(&self) -> bool {
         let has_margin = |text: Cow<'_, str>| match text.as_bytes() {
             [first, .., last] if first.is_ascii_graphic() && last.is_ascii_graphic() => false,
             _ => text.trim().len() < text.len(),
         };
-        self.rules.cleaning.trims && (0..rows).any(|row| texts.get(row).is_some_and(has_margin))
+        let mut rows = 0..self.view.len();
+        self.cells.rules.cleaning.trims && rows.any(|row| self.texts.get(row).is_some_and(has_margin))
     }
 
     /// Reads texts, which stay as they are after the rules have changed them.
-    fn read_texts(
-        &self,
-        site: &ColumnSite,
-        view: &RowView<'_>,
-        faults: &mut PickedFaults,
-    ) -> Result<ArrayRef, ArrowError> {
-        let texts = self.origin.of(view);
-        let whole = match &self.origin {
-            TextOrigin::Column(at) if self.rules.is_plain() && !self.trims_any(&texts, view.len()) => {
-                Some(view.array(*at, true)?)
-            }
+    fn read_texts(&self, faults: &mut PickedFaults) -> Result<ArrayRef, ArrowError> {
+        let Self { cells: TextCells { origin, rules, reader }, view, texts, .. } = self;
+        let whole = match origin {
+            TextOrigin::Column(at) if rules.is_plain() && !self.trims_any() => Some(view.array(*at, true)?),
             _ => None,
         };
         if let Some(whole) = &whole
-            && self.reader.reads_everything()
+            && reader.reads_everything()
         {
             return Ok(whole.clone());
         }
         let mut made = StringBuilder::new();
         for row in 0..view.len() {
             let (text, form) = texts.cell(row);
-            let read = self.rules.apply(text.as_deref(), form).and_then(|changed| match changed {
-                Some((changed, _)) => self.reader.check(&changed).map(|()| Some(changed)),
-                None => self.reader.read_nothing(),
+            let read = rules.apply(text.as_deref(), form).and_then(|changed| match changed {
+                Some((changed, _)) => reader.check(&changed).map(|()| Some(changed)),
+                None => reader.read_nothing(),
             });
-            let changed = match read {
-                Ok(changed) => changed,
-                Err(reason) => {
-                    let value = text.as_deref().unwrap_or_default().to_owned();
-                    faults.add(row, site.fault(view, row, value, reason));
-                    None
-                }
-            };
+            let changed = read.unwrap_or_else(|reason| self.refuse(row, reason, faults));
             if whole.is_none() {
                 made.append_option(changed);
             }
