@@ -5,11 +5,13 @@
 //! that files may give to it, the best one first; a role that is not listed has its own name. In a name, `*` stands for
 //! any characters, and letter case does not count.
 
+use super::declaration::OneOrMore;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::LazyLock;
+use trueup_core::Shown;
 
 /// The files of the products, by the names of their templates.
 const FILES: [(&str, &str); 11] = [
@@ -77,19 +79,11 @@ impl fmt::Debug for Template {
 }
 
 /// The name of a template that does not exist.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected one of {}, but found `{}`", FILES.map(|(name, _)| name).join(", "), Shown(.name))]
 pub struct ParseTemplateError {
     name: String,
 }
-
-impl fmt::Display for ParseTemplateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = FILES.iter().map(|(name, _)| *name).collect();
-        write!(f, "expected one of {}, but found `{}`", names.join(", "), trueup_core::Shown(&self.name))
-    }
-}
-
-impl std::error::Error for ParseTemplateError {}
 
 impl FromStr for Template {
     type Err = ParseTemplateError;
@@ -178,21 +172,7 @@ pub(super) enum ExportTable {
 }
 
 /// A role, or several of which the first one counts that the file has.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-pub(super) enum Roles {
-    One(String),
-    Any(Vec<String>),
-}
-
-impl Roles {
-    pub(super) fn names(&self) -> &[String] {
-        match self {
-            Self::One(name) => std::slice::from_ref(name),
-            Self::Any(names) => names,
-        }
-    }
-}
+pub(super) type Roles = OneOrMore;
 
 /// Conditions on rows: for each role, the values that meet it. A value may have a `*`, for which the draft writes the
 /// sampled values that it matches.

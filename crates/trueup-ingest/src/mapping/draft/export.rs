@@ -166,7 +166,7 @@ fn column_of<'n>(export: &KnownExport, role: &str, names: &[&'n str]) -> Option<
 impl LackingExport {
     fn new(product: &'static Product, export: &'static KnownExport, names: &[impl AsRef<str>]) -> Self {
         let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-        let is_missing = |roles: &&Roles| roles.names().iter().all(|role| column_of(export, role, &names).is_none());
+        let is_missing = |roles: &&Roles| roles.texts().iter().all(|role| column_of(export, role, &names).is_none());
         Self { product, export, missing: export.needs.iter().filter(is_missing).collect() }
     }
 
@@ -174,11 +174,11 @@ impl LackingExport {
     pub(super) fn lack(&self) -> String {
         let names = |role: &String| self.export.columns.get(role).cloned().unwrap_or_else(|| vec![role.clone()]);
         let alternatives = |roles: &&Roles| {
-            let names: Vec<String> = roles.names().iter().flat_map(names).map(|name| format!("`{name}`")).collect();
+            let names: Vec<String> = roles.texts().iter().flat_map(names).map(|name| format!("`{name}`")).collect();
             names.join(" or ")
         };
         let missing: Vec<String> = self.missing.iter().map(alternatives).collect();
-        let hints = self.missing.iter().flat_map(|roles| roles.names()).filter_map(|role| self.export.hints.get(role));
+        let hints = self.missing.iter().flat_map(|roles| roles.texts()).filter_map(|role| self.export.hints.get(role));
         let mut hints: Vec<String> = hints.cloned().collect();
         hints.dedup();
         let hint = if hints.is_empty() { String::new() } else { format!("; {}", hints.join("; ")) };
@@ -264,7 +264,7 @@ impl FoundExport {
 /// Returns all roles of an export.
 fn roles(export: &'static KnownExport) -> BTreeSet<&'static str> {
     let mut roles: BTreeSet<&'static str> = export.columns.keys().map(String::as_str).collect();
-    roles.extend(export.needs.iter().flat_map(Roles::names).chain(&export.account).map(String::as_str));
+    roles.extend(export.needs.iter().flat_map(Roles::texts).chain(&export.account).map(String::as_str));
     let customer = export.customer.iter();
     roles.extend(customer.flat_map(|it| [&it.phone, &it.email, &it.id, &it.name]).flatten().map(String::as_str));
     let asked = export.ask.iter().flat_map(|ask| [&ask.only, &ask.unless]);
@@ -273,7 +273,7 @@ fn roles(export: &'static KnownExport) -> BTreeSet<&'static str> {
     roles.extend(conditions.flat_map(BTreeMap::keys).map(String::as_str));
     let lines = export.lines.iter().filter_map(|line| line.from.as_ref());
     let stages = export.stages.iter().flat_map(|line| [Some(&line.date), line.total.as_ref()]).flatten();
-    roles.extend(lines.chain(stages).flat_map(Roles::names).map(String::as_str));
+    roles.extend(lines.chain(stages).flat_map(Roles::texts).map(String::as_str));
     roles.extend(export.lines.iter().filter_map(|line| line.template.as_deref()).flat_map(template_roles));
     let spread = export.spread.iter().flat_map(|spread| [&spread.from, &spread.to, &spread.month]).flatten();
     roles.extend(spread.map(String::as_str));

@@ -141,7 +141,7 @@ impl<'a> TableDraft<'a, '_> {
 
     /// Returns the first column of the file that has one of some roles.
     fn of_role(&self, found: &FoundExport, roles: &Roles) -> Option<&'a ColumnSample> {
-        roles.names().iter().find_map(|role| self.sample.column(found.column(role)?))
+        roles.texts().iter().find_map(|role| self.sample.column(found.column(role)?))
     }
 
     /// Returns the forms of the columns of dates. The columns of a file have their days in one order, so that one
@@ -151,7 +151,7 @@ impl<'a> TableDraft<'a, '_> {
         let spread = export.spread.iter().flat_map(|spread| [&spread.from, &spread.to]).flatten();
         let lines = export.lines.iter().filter(|line| line.name == "date").filter_map(|line| line.from.as_ref());
         let stages = export.stages.iter().map(|line| &line.date);
-        let roles = lines.chain(stages).flat_map(Roles::names).chain(spread);
+        let roles = lines.chain(stages).flat_map(Roles::texts).chain(spread);
         DateForms::of_columns(roles.filter_map(|role| self.sample.column(found.column(role)?)))
     }
 
