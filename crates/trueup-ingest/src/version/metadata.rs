@@ -30,19 +30,17 @@ impl BegunVersion {
         if definitions.is_empty() {
             return Ok(());
         }
-        let (name, text) = (format!("0000-{}.toml", self.files.id), definitions.text());
-        let file =
-            self.files.write_metadata(DEFINITIONS_FOLDER, &name, text.as_bytes(), definitions.names().count())?;
-        self.files.read_back(&file, read_definitions, |read| read.text() == text)?;
-        manifest.definitions = Some(file);
+        let (name, text, rows) = ((DEFINITIONS_FOLDER, 0, "toml"), definitions.text(), definitions.names().count());
+        let is_same = |read: &Definitions| read.text() == text;
+        manifest.definitions =
+            Some(self.files.write_metadata(name, text.as_bytes(), rows, read_definitions, is_same)?);
         Ok(())
     }
 
     /// Writes the mapping that later ingests use, in place of that of the version before, and names it in the manifest.
     pub(crate) fn write_mapping(&mut self, text: &str, manifest: &mut Manifest) -> Result<(), IngestError> {
-        let name = format!("0000-{}.toml", self.files.id);
-        let file = self.files.write_metadata(MAPPING_FOLDER, &name, text.as_bytes(), text.lines().count())?;
-        self.files.read_back(&file, read_mapping, |read| read == text)?;
+        let (name, rows) = ((MAPPING_FOLDER, 0, "toml"), text.lines().count());
+        let file = self.files.write_metadata(name, text.as_bytes(), rows, read_mapping, |read| read == text)?;
         manifest.mapping = Some(file);
         Ok(())
     }
@@ -53,9 +51,9 @@ impl BegunVersion {
         forgotten: &ForgottenCustomers,
         manifest: &mut Manifest,
     ) -> Result<(), IngestError> {
-        let (name, bytes) = (format!("0000-{}.bin", self.files.id), forgotten.to_bytes());
-        let file = self.files.write_metadata(FORGOTTEN_FOLDER, &name, &bytes, forgotten.len())?;
-        self.files.read_back(&file, read_forgotten, |read| read.to_bytes() == bytes)?;
+        let (name, bytes) = ((FORGOTTEN_FOLDER, 0, "bin"), forgotten.to_bytes());
+        let is_same = |read: &ForgottenCustomers| read.to_bytes() == bytes;
+        let file = self.files.write_metadata(name, &bytes, forgotten.len(), read_forgotten, is_same)?;
         manifest.forgotten = Some(file);
         Ok(())
     }
@@ -65,48 +63,43 @@ impl VersionFiles {
     /// Writes a list of files. Lists are numbered from 0.
     pub(super) fn write_list(&mut self, files: &[DataFile], number: usize) -> Result<FileList, IngestError> {
         let bytes = encode_list(files).doing("put a list of files together")?;
-        let name = format!("{number:04}-{}.parquet", self.id);
-        let file = self.write_metadata(LISTS_FOLDER, &name, &bytes, files.len())?;
-        self.read_back(&file, read_list, |read| read == files)?;
+        let name = (LISTS_FOLDER, number, "parquet");
+        let file = self.write_metadata(name, &bytes, files.len(), read_list, |read| read == files)?;
         Ok(FileList { file, removed: Vec::new() })
     }
 
     /// Writes a file of deletion vectors, by the paths of the files whose rows are superseded.
     pub(crate) fn write_vectors(&mut self, vectors: &[(&str, &DeletionVector)]) -> Result<DataFile, IngestError> {
         let bytes = encode_vectors(vectors.iter().copied()).doing("put deletion vectors together")?;
-        let file = self.write_metadata(VECTORS_FOLDER, &format!("0000-{}.parquet", self.id), &bytes, vectors.len())?;
-        self.read_back(&file, read_vector_file, |read| {
+        self.write_metadata((VECTORS_FOLDER, 0, "parquet"), &bytes, vectors.len(), read_vector_file, |read| {
             read.iter().map(|(path, vector)| (path.as_str(), vector)).eq(vectors.iter().copied())
-        })?;
-        Ok(file)
+        })
     }
 
     /// Writes a list of batches.
     pub(super) fn write_batches(&mut self, batches: &[Batch]) -> Result<DataFile, IngestError> {
         let bytes = encode_batches(batches).doing("put a list of batches together")?;
-        let file =
-            self.write_metadata(BATCHES_FOLDER, &format!("0000-{}.ndjson.zst", self.id), &bytes, batches.len())?;
-        self.read_back(&file, read_batch_list, |read| read == batches)?;
-        Ok(file)
+        let name = (BATCHES_FOLDER, 0, "ndjson.zst");
+        self.write_metadata(name, &bytes, batches.len(), read_batch_list, |read| read == batches)
     }
 
-    /// Writes a file that holds `rows` entries. Its name gets the number of the version before it.
-    fn write_metadata(&mut self, folder: &str, name: &str, bytes: &[u8], rows: usize) -> Result<DataFile, IngestError> {
-        let mut file = self.create_named(folder, format!("{folder}/{:08}-{name}", self.number))?;
-        let path = file.path().to_owned();
-        file.write_all(bytes).at("write", &path)?;
-        file.finish(rows as u64)
-    }
-
-    /// Reads a file as a reader does, and passes what it says to `is_same`.
-    fn read_back<T>(
-        &self,
-        file: &DataFile,
+    /// Writes a file that holds `rows` entries, reads it as a reader does, and passes what it says to `is_same`. The
+    /// number in its name follows that of the version.
+    fn write_metadata<T>(
+        &mut self,
+        (folder, number, ending): (&str, usize, &str),
+        bytes: &[u8],
+        rows: usize,
         read: impl FnOnce(&Path, &DataFile) -> Result<T, DatasetError>,
         is_same: impl FnOnce(&T) -> bool,
-    ) -> Result<(), IngestError> {
-        let source = match read(&self.dir, file) {
-            Ok(read) if is_same(&read) => return Ok(()),
+    ) -> Result<DataFile, IngestError> {
+        let path = format!("{folder}/{:08}-{number:04}-{}.{ending}", self.number, self.id);
+        let mut file = self.create_named(folder, path)?;
+        let path = file.path().to_owned();
+        file.write_all(bytes).at("write", &path)?;
+        let file = file.finish(rows as u64)?;
+        let source = match read(&self.dir, &file) {
+            Ok(read) if is_same(&read) => return Ok(file),
             Ok(_) => None,
             Err(error) => Some(error),
         };
