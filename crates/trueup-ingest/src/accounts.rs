@@ -16,9 +16,10 @@ use arrow_schema::Schema;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
-use trueup_core::dataset::manifest::{DataFile, Manifest};
+use trueup_core::dataset::manifest::{DataFile, Manifest, RowGroupEntry};
 use trueup_core::dataset::{InputProtocol, TableProtocol, read_accounts};
 use trueup_core::model::{ACCOUNT_COLUMNS, Account, Accounts, CellFault, TableFault};
 
@@ -116,6 +117,19 @@ pub(crate) fn check_size(accounts: &Accounts, limit: usize) -> Result<(), Ingest
         |account: &Account| account.key.len() + account.name.len() + account.industry.as_ref().map_or(0, String::len);
     let bytes = accounts.iter().map(|account| texts(account) + ACCOUNT_BYTES).sum();
     IngestError::check_size("accounts", bytes, limit)
+}
+
+/// Returns what there is of the accounts that a row group may have.
+pub(crate) fn in_row_group<'a, T>(
+    by_account: &'a BTreeMap<String, T>,
+    row_group: &RowGroupEntry,
+) -> impl Iterator<Item = (&'a String, &'a T)> {
+    by_account.range::<str, _>(match &row_group.accounts {
+        // A range whose ends are in the wrong order would panic; it has no account.
+        Some((first, last)) if first > last => (Bound::Excluded(&**last), Bound::Included(&**last)),
+        Some((first, last)) => (Bound::Included(&**first), Bound::Included(&**last)),
+        None => (Bound::Unbounded, Bound::Unbounded),
+    })
 }
 
 /// Returns the accounts that have events in the dataset and get another time zone.

@@ -4,12 +4,12 @@ use super::dictionaries::{DictionaryBuilders, lock};
 use super::event_batch::EventBatch;
 use super::key_index::{AccountKeys, Lookup, Prefix, PrefixBounds};
 use super::zone_changes::ZoneChanges;
+use crate::accounts::in_row_group;
 use crate::records::DeliveredRecords;
 use arrow_array::Array;
 use hashbrown::hash_map::Entry;
 use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;
-use std::ops::Bound;
 use trueup_core::dataset::manifest::{DataFile, RowGroupEntry};
 use trueup_core::model::ACCOUNT;
 
@@ -282,37 +282,21 @@ impl WantedKeys {
         endings
     }
 
-    /// Returns the keys of the accounts between two, or of all.
-    fn within<'k>(&'k self, bounds: Option<(&'k str, &'k str)>) -> impl Iterator<Item = (&'k str, &'k KeysOfAccount)> {
-        let range = match bounds {
-            // A range whose ends are in the wrong order would panic; it has no account.
-            Some((first, last)) if first > last => (Bound::Excluded(last), Bound::Included(last)),
-            Some((first, last)) => (Bound::Included(first), Bound::Included(last)),
-            None => (Bound::Unbounded, Bound::Unbounded),
-        };
-        self.0.range::<str, _>(range).map(|(account, keys)| (account.as_str(), keys))
-    }
-
     /// Returns whether a file may have rows of an account of which something is wanted.
     pub(super) fn concern(&self, file: &DataFile) -> bool {
-        file.row_groups.iter().any(|row_group| self.within(bounds(row_group)).next().is_some())
+        file.row_groups.iter().any(|row_group| in_row_group(&self.0, row_group).next().is_some())
     }
 
     /// Returns what is to be looked for in a row group whose customers and event ids lie within these bounds.
     pub(super) fn lookup(&self, row_group: &RowGroupEntry, customers: PrefixBounds, event_ids: PrefixBounds) -> Lookup {
         let mut lookup = Lookup::default();
-        for (_, keys) in self.within(bounds(row_group)) {
+        for (_, keys) in in_row_group(&self.0, row_group) {
             lookup.wants_all |= keys.wants_all;
             keys.customers.add_within(customers, &mut lookup.customers);
             keys.event_ids.add_within(event_ids, &mut lookup.event_ids);
         }
         lookup
     }
-}
-
-/// Returns the first and the last account that a row group may have; `None` if it may have any.
-fn bounds(row_group: &RowGroupEntry) -> Option<(&str, &str)> {
-    row_group.accounts.as_ref().map(|(first, last)| (&**first, &**last))
 }
 
 #[cfg(test)]

@@ -6,12 +6,12 @@ use super::encode::plain_texts;
 use super::event_batch::{column, primitive_column};
 use super::stored_files;
 use crate::IngestError;
+use crate::accounts::in_row_group;
 use crate::error::{ErrorContext, ErrorKind};
 use crate::monitor::Monitor;
 use arrow_array::types::{Date32Type, TimestampMicrosecondType};
 use arrow_array::{Array, Date32Array, PrimitiveArray, RecordBatch};
 use std::collections::BTreeMap;
-use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -70,10 +70,7 @@ impl ZoneChanges {
 
     /// Returns whether a row group of a stored file may have rows of an account that is here.
     pub(super) fn concern(&self, row_group: &RowGroupEntry) -> bool {
-        row_group.accounts.as_ref().is_none_or(|(first, last)| {
-            let within = (Bound::Included(&**first), Bound::Included(&**last));
-            first <= last && self.changes.range::<str, _>(within).next().is_some()
-        })
+        in_row_group(&self.changes, row_group).next().is_some()
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -3,11 +3,11 @@
 
 use super::{SpendKey, campaigns, spend_keys};
 use crate::IngestError;
+use crate::accounts::in_row_group;
 use crate::error::{ErrorContext, TwiceRows};
 use arrow_array::{Array as _, RecordBatch};
 use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;
-use std::ops::Bound;
 use trueup_core::dataset::manifest::RowGroupEntry;
 
 /// Bytes of memory per day, source and channel of an account, approximately.
@@ -215,22 +215,13 @@ impl Replacement {
 
     /// Returns whether a row group may have rows that do not simply stay.
     pub(super) fn may_concern(&self, row_group: &RowGroupEntry) -> bool {
-        if self.removed_source.is_some() {
-            return true;
-        }
-        let (first, last) = match &row_group.accounts {
-            // A range whose ends are in the wrong order would panic; it has no account.
-            Some((first, last)) if first > last => return false,
-            Some((first, last)) => (Bound::Included(&**first), Bound::Included(&**last)),
-            None => (Bound::Unbounded, Bound::Unbounded),
-        };
         let has_day = |new: &AccountSpend| match row_group.days {
             Some((first, last)) => {
                 new.days.get(new.days.partition_point(|day| *day < first)).is_some_and(|day| *day <= last)
             }
             None => true,
         };
-        self.accounts.range::<str, _>((first, last)).any(|(_, new)| has_day(new))
+        self.removed_source.is_some() || in_row_group(&self.accounts, row_group).any(|(_, new)| has_day(new))
     }
 }
 
