@@ -9,7 +9,7 @@ use super::origin::ValueOrigin;
 use super::spread::month_format;
 use super::stored::RECORD;
 use super::times::ClockRule;
-use super::values::{TextRules, ValueReader};
+use super::values::{TextRules, ValueReader, regex};
 use crate::error::MappingFault;
 use crate::source::MAX_HEADER_ROW;
 use crate::table::Table;
@@ -99,7 +99,7 @@ fn check_input(name: &str, input: &InputDeclaration) -> CheckResult {
     if let Some(unpivot) = &input.unpivot {
         let key = format!("{key}.unpivot");
         match &unpivot.columns {
-            UnpivotColumns::Pattern(pattern) => drop(pattern.compiled(&key)?),
+            UnpivotColumns::Pattern { regex: text } => drop(regex(text, &format!("{key}.columns.regex"))?),
             UnpivotColumns::Names(names) => {
                 refuse(repeated(names.iter()), format!("{key}.columns"), "the column is listed twice")?;
             }

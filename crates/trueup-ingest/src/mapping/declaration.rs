@@ -2,11 +2,8 @@
 
 use super::money::RATE_COLUMNS;
 use super::template::template_columns;
-use super::values::regex;
-use crate::error::MappingFault;
 use crate::source::FileFormat;
 use crate::table::Table;
-use regex::Regex;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -189,27 +186,10 @@ pub(super) struct UnpivotDeclaration {
 
 /// The names of columns, or an expression that they match.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged, expecting = "expected a list of columns, or { regex = \"...\" }")]
+#[serde(untagged, deny_unknown_fields, expecting = "expected a list of columns, or { regex = \"...\" }")]
 pub(super) enum UnpivotColumns {
     Names(Vec<String>),
-    Pattern(ColumnPattern),
-}
-
-/// The names that an expression matches.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ColumnPattern {
-    regex: String,
-}
-
-impl ColumnPattern {
-    /// Compiles the expression, given the key of the columns.
-    ///
-    /// # Errors
-    /// It is no regular expression.
-    pub(super) fn compiled(&self, key: &str) -> Result<Regex, MappingFault> {
-        regex(&self.regex, &format!("{key}.columns.regex"))
-    }
+    Pattern { regex: String },
 }
 
 /// The period of a row of spend, over whose days it is divided.

@@ -174,7 +174,7 @@ fn open_input<'f>(
     // The header is looked for by the names that the columns have in the file.
     let unpivoted = input.unpivot.iter().flat_map(|unpivot| match &unpivot.columns {
         UnpivotColumns::Names(names) => names.as_slice(),
-        UnpivotColumns::Pattern(_) => &[],
+        UnpivotColumns::Pattern { .. } => &[],
     });
     let names = input.rename.keys().chain(unpivoted).map(String::as_str).chain(mentioned.iter().copied());
     let names: Arc<BTreeSet<String>> = Arc::new(names.map(str::to_owned).collect());

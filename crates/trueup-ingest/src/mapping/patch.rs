@@ -157,10 +157,6 @@ impl RowMapper for PatchMapper {
         "patch".to_owned()
     }
 
-    fn warnings(&self) -> Vec<String> {
-        Vec::new()
-    }
-
     fn map(&self, raw: &mut RawRows, limits: ReadLimits) -> Result<DecodedBatch, ArrowError> {
         let batch = &raw.decoded.batch;
         let end = batch.num_rows().min(raw.done + limits.rows);

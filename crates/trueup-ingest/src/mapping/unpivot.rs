@@ -2,6 +2,7 @@
 
 use super::declaration::{UnpivotColumns, UnpivotDeclaration};
 use super::inputs::{InputColumn, add_column};
+use super::values::regex;
 use crate::error::MappingFault;
 use crate::value_marks::{marked, value_marks};
 use arrow_array::cast::AsArray;
@@ -51,8 +52,8 @@ impl Unpivot {
                 };
                 wanted.iter().map(find).collect::<Result<_, _>>()?
             }
-            UnpivotColumns::Pattern(pattern) => {
-                let pattern = pattern.compiled(&key)?;
+            UnpivotColumns::Pattern { regex: text } => {
+                let pattern = regex(text, &format!("{key}.columns.regex"))?;
                 (0..columns.len()).filter(|at| pattern.is_match(&columns[*at].name)).collect()
             }
         };

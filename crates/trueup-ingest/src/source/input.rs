@@ -107,7 +107,9 @@ pub(crate) trait RowMapper: Send + Sync {
     fn table(&self) -> String;
 
     /// Returns what the rows so far did not have, although the mapping names it.
-    fn warnings(&self) -> Vec<String>;
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// Maps the next rows of `raw`, at least one. Returns at most `limits.rows` rows, unless the last row becomes
     /// several.
