@@ -46,7 +46,7 @@ mod zone_changes;
 
 pub(crate) use budget::Budget;
 pub(crate) use forgotten::{Forgotten, ForgottenRows, forgotten_rows};
-pub(crate) use merge::{MergedLayout, merge};
+pub(crate) use merge::merge;
 pub(crate) use patched::find_patched;
 pub(crate) use reassigned::Reassigned;
 pub(crate) use sources::InputEvents;
@@ -61,6 +61,7 @@ use crate::parts::PartOfAccounts;
 use crate::read::TableReader;
 use crate::records::DeliveredRecords;
 use crate::report::protocols_of;
+use crate::settings::CommonSettings;
 use crate::stored_copy::local_copy;
 use crate::table::Table;
 use crate::version::{Scratch, VersionFiles};
@@ -102,10 +103,8 @@ pub(crate) struct Settings<'a> {
     /// The source whose stored events are all removed.
     pub(crate) replaced_source: Option<&'a str>,
     pub(crate) budget: Budget,
-    /// The most rows of a row group, unless a single customer has more.
-    pub(crate) group_rows: usize,
-    /// The rows after which a file ends at the next account.
-    pub(crate) file_rows: usize,
+    /// The settings of the command.
+    pub(crate) common: &'a CommonSettings,
 }
 
 /// The event files that the dataset has, and what an ingest does with their rows.
@@ -288,7 +287,7 @@ pub(crate) fn ingest(
     reader.monitor.begin_rows(Phase::WritingEvents, protocol.taken().rows + carried);
     let events = buffer.finish(version)?;
     let dimensions = events.summary.dimensions.keys().cloned().collect();
-    let layout = FileLayout::new(settings.group_rows, settings.file_rows, budget);
+    let layout = FileLayout::new(settings.common, budget);
     let dictionaries = dictionaries.finish();
     let SortedFiles { files, superseded, repeated, shared, reassigned: by_id } =
         sort_and_write::sort_and_write(events, &dictionaries, budget, layout, version, reader.monitor)?;

@@ -2,7 +2,6 @@
 
 use crate::IngestError;
 use crate::error::ErrorContext;
-use crate::events::MergedLayout;
 use crate::monitor::Monitor;
 use crate::read::TableReader;
 use crate::rejects::FaultyRows;
@@ -57,11 +56,6 @@ impl CommonSettings {
             max_columns: self.max_columns,
             max_text_bytes: self.max_text_bytes,
         }
-    }
-
-    /// Returns how merged files are written.
-    pub(crate) fn merged_layout(&self) -> MergedLayout {
-        MergedLayout { memory: self.memory, group_rows: self.group_rows, file_rows: self.file_rows }
     }
 
     /// Runs `run` on the number of threads that was set; without one, on the current thread pool.

@@ -18,6 +18,7 @@ use crate::parquet_file::ParquetFileWriter;
 use crate::read::{CheckedRows, RowRules, TableReader};
 use crate::report::{IgnoredColumn, protocols_of};
 use crate::row_source::with_source;
+use crate::settings::CommonSettings;
 use crate::spill_file::SpillFile;
 use crate::table::Table;
 use crate::version::{BegunVersion, Scratch, VersionFiles};
@@ -43,16 +44,6 @@ use trueup_core::model::{
     concat_spend, spend_quarters,
 };
 
-/// The settings of an ingest of spend.
-#[derive(Clone, Copy)]
-pub(crate) struct Settings<'a> {
-    pub(crate) dir: &'a Path,
-    /// The source whose stored rows are all removed.
-    pub(crate) replaced_source: Option<&'a str>,
-    /// The rows of a row group.
-    pub(crate) group_rows: usize,
-}
-
 /// The spend of the next version, and what became of the stored rows.
 pub(crate) struct WrittenSpend {
     pub(crate) files: Vec<DataFile>,
@@ -62,11 +53,11 @@ pub(crate) struct WrittenSpend {
 
 /// Adds the spend of some inputs to the stored spend. Returns all spend files of the next version: those of the version
 /// before, unless all their rows are written again, and one with the new rows. Returns the stored files if nothing
-/// changes, or if faulty rows make the ingest fail.
+/// changes, or if faulty rows make the ingest fail. All stored rows of `replaced_source` are removed.
 pub(crate) fn ingest(
     inputs: &[&Input],
     (stored, superseded): (&[DataFile], &Superseded),
-    Settings { dir, replaced_source, group_rows }: Settings<'_>,
+    (settings, replaced_source): (&CommonSettings, Option<&str>),
     version: &mut BegunVersion,
     reader: &mut TableReader<'_>,
 ) -> Result<WrittenSpend, IngestError> {
@@ -95,7 +86,7 @@ pub(crate) fn ingest(
         return Ok(WrittenSpend { files: stored.to_vec(), protocol, warnings: Vec::new() });
     }
     let new = new.finish(replaced_source);
-    let replaced = replaced::find(stored, superseded, dir, &new, reader.monitor)?;
+    let replaced = replaced::find(stored, superseded, &settings.dir, &new, reader.monitor)?;
     let stored_twice = replaced.census.twice.into_iter().map(|(source, rows)| (Some(source), rows));
     if let Some((stored, rows)) = new.twice().map(|rows| (None, rows)).into_iter().chain(stored_twice).next() {
         return Err(ErrorKind::SpendTwice(SpendTwice { stored, rows }).into());
@@ -103,12 +94,12 @@ pub(crate) fn ingest(
     let mut rows = taken;
     for (file, superseded) in &replaced.rewritten {
         rows += file.rows - superseded.rows();
-        push_left(&mut quarters, dir, (file, Some(superseded)), &mut version.files, reader.monitor)?;
+        push_left(&mut quarters, &settings.dir, (file, Some(superseded)), &mut version.files, reader.monitor)?;
     }
     version.supersede(replaced.vectors);
     let (mut files, mut warnings) = (replaced.kept, Vec::new());
     if rows > 0 {
-        let (file, found) = write(quarters, rows, group_rows, &mut version.files, reader.monitor)?;
+        let (file, found) = write(quarters, rows, settings.group_rows, &mut version.files, reader.monitor)?;
         files.push(file);
         warnings = found.warnings(inputs);
     }
@@ -119,23 +110,21 @@ pub(crate) fn ingest(
     Ok(WrittenSpend { files, protocol, warnings })
 }
 
-/// Writes the rows that are left in some files of spend to a new file, which it returns; none if no row is left. The
-/// spend of a calendar quarter may take `limit` bytes of memory.
+/// Writes the rows that are left in some files of spend to a new file, which it returns; none if no row is left.
 pub(crate) fn merge(
     (stored, superseded): (&[DataFile], &Superseded),
-    dir: &Path,
-    (group_rows, limit): (usize, usize),
+    settings: &CommonSettings,
     version: &mut VersionFiles,
     monitor: &Monitor,
 ) -> Result<Option<DataFile>, IngestError> {
-    let mut quarters = Quarters::new(limit);
+    let mut quarters = Quarters::new(settings.limits().table_bytes());
     for file in stored {
         let superseded = superseded.get(&file.path).map(|vector| &**vector);
-        push_left(&mut quarters, dir, (file, superseded), version, monitor)?;
+        push_left(&mut quarters, &settings.dir, (file, superseded), version, monitor)?;
     }
     match count_left(stored, superseded) {
         0 => Ok(None),
-        rows => write(quarters, rows, group_rows, version, monitor).map(|(file, _)| Some(file)),
+        rows => write(quarters, rows, settings.group_rows, version, monitor).map(|(file, _)| Some(file)),
     }
 }
 

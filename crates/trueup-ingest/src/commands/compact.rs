@@ -169,7 +169,7 @@ fn stored_file<'a>(file: &'a DataFile, superseded: &Superseded) -> StoredFile<'a
 /// Makes the next version, in which some files are merged, unless nothing is to be merged. Returns the manifest of the
 /// newest version.
 fn merge_once(run: &Run, mergeable: Mergeable) -> Result<(CompactSummary, Manifest), IngestError> {
-    let (dir, settings) = (run.dataset(), &run.settings);
+    let settings = &run.settings;
     let (mut version, mut manifest) = run.begin_after_newest()?;
     let mut summary = CompactSummary { version: manifest.version, ..CompactSummary::default() };
     if mergeable.is_done(&manifest) {
@@ -182,14 +182,12 @@ fn merge_once(run: &Run, mergeable: Mergeable) -> Result<(CompactSummary, Manife
     (manifest.events, manifest.spend) = (events, spend);
     let reader = settings.reader(FaultyRows::Refuse { first: None }, &run.monitor);
     if !merged_events.is_empty() {
-        let written =
-            events::merge((&merged_events, superseded), dir, settings.merged_layout(), &mut version.files, &reader)?;
+        let written = events::merge((&merged_events, superseded), settings, &mut version.files, &reader)?;
         summary.written.add(sizes(&written));
         manifest.events.extend(written);
     }
     if !merged_spend.is_empty() {
-        let limits = (settings.group_rows, reader.limits.table_bytes());
-        let written = spend::merge((&merged_spend, superseded), dir, limits, &mut version.files, &run.monitor)?;
+        let written = spend::merge((&merged_spend, superseded), settings, &mut version.files, &run.monitor)?;
         summary.written.add(sizes(written.as_slice()));
         manifest.spend.extend(written);
     }

@@ -335,8 +335,8 @@ impl<'a> ForgetCall<'a> {
         manifest.events = kept;
         let mut written = Vec::new();
         if !rewritten.is_empty() {
-            let layout = self.run.settings.merged_layout();
-            let files = events::merge((&rewritten, &superseded), dir, layout, &mut version.files, self.reader)?;
+            let settings = &self.run.settings;
+            let files = events::merge((&rewritten, &superseded), settings, &mut version.files, self.reader)?;
             written.extend(files.iter().map(|file| file.path.clone()));
             manifest.events.extend(files);
         }

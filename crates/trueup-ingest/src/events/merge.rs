@@ -11,39 +11,27 @@ use crate::IngestError;
 use crate::live_rows::{Superseded, count_left};
 use crate::monitor::Phase;
 use crate::read::TableReader;
+use crate::settings::CommonSettings;
 use crate::stored_copy::local_copy;
 use crate::version::{Scratch, VersionFiles};
-use std::path::Path;
 use trueup_core::dataset::manifest::DataFile;
-
-/// How the events of merged files are written.
-#[derive(Clone, Copy)]
-pub(crate) struct MergedLayout {
-    /// The bytes of memory.
-    pub(crate) memory: usize,
-    /// The most rows of a row group, unless a single customer has more.
-    pub(crate) group_rows: usize,
-    /// The rows after which a file ends at the next account.
-    pub(crate) file_rows: usize,
-}
 
 /// Writes the rows that are left in some event files to new files, which it returns; none if no row is left.
 pub(crate) fn merge(
     (files, superseded): (&[DataFile], &Superseded),
-    dir: &Path,
-    MergedLayout { memory, group_rows, file_rows }: MergedLayout,
+    settings: &CommonSettings,
     version: &mut VersionFiles,
     reader: &TableReader<'_>,
 ) -> Result<Vec<DataFile>, IngestError> {
     // The ingests that wrote the histories have checked their length, perhaps with a higher limit.
-    let budget = Budget { memory, customer_events: usize::MAX };
+    let budget = Budget { memory: settings.memory, customer_events: usize::MAX };
     let dictionaries = DictionaryBuilders::new(budget.dictionary(), budget.dictionaries());
     let mut buffer = EventBuffer::new(budget, &dictionaries);
     let unchanged = ZoneChanges::default();
     reader.monitor.begin(Phase::ReadingStoredEvents, Some(files.iter().map(|file| file.size).sum()));
     for file in files {
-        let copy = local_copy(dir, file, version, reader.monitor)?;
-        let dir = copy.as_ref().map_or(dir, Scratch::path);
+        let copy = local_copy(&settings.dir, file, version, reader.monitor)?;
+        let dir = copy.as_ref().map_or(settings.dir.as_path(), Scratch::path);
         stored_files::read(dir, (file, superseded), reader, &unchanged, &dictionaries, None, &mut |batch| {
             buffer.add_stored(batch, version)
         })?;
@@ -54,7 +42,7 @@ pub(crate) fn merge(
     }
     reader.monitor.begin_rows(Phase::WritingEvents, rows);
     let events = buffer.finish(version)?;
-    let layout = FileLayout::new(group_rows, file_rows, budget);
+    let layout = FileLayout::new(settings, budget);
     let sorted = sort_and_write(events, &dictionaries.finish(), budget, layout, version, reader.monitor)?;
     Ok(sorted.files)
 }

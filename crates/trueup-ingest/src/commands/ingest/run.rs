@@ -304,7 +304,7 @@ impl Ingestion {
     /// Returns the settings of an ingest of events.
     pub(super) fn event_settings<'a>(
         &'a self,
-        run: &Run,
+        run: &'a Run,
         accounts: &'a Accounts,
         zone_changes: &'a ZoneChanges,
         (defined_names, forgotten, records): KnownOfEvents<'a>,
@@ -312,19 +312,17 @@ impl Ingestion {
         memory: usize,
     ) -> events::Settings<'a> {
         let budget = Budget { memory, customer_events: self.max_customer_events };
-        let (clock_zone, group_rows, file_rows) = (self.clock_zone, run.settings.group_rows, run.settings.file_rows);
         events::Settings {
             accounts,
             zone_changes,
             defined_names,
             forgotten,
             records,
-            clock_zone,
+            clock_zone: self.clock_zone,
             superseded,
             replaced_source: self.replaced_source.as_deref(),
             budget,
-            group_rows,
-            file_rows,
+            common: &run.settings,
         }
     }
 
@@ -341,11 +339,7 @@ impl Ingestion {
         let dir = run.dataset();
         let inputs = plan.inputs(Table::Spend);
         if inputs.is_some() || self.replaced_source.is_some() {
-            let settings = spend::Settings {
-                dir,
-                replaced_source: self.replaced_source.as_deref(),
-                group_rows: run.settings.group_rows,
-            };
+            let settings = (&run.settings, self.replaced_source.as_deref());
             let stored = (manifest.spend.as_slice(), &manifest.superseded);
             let written = spend::ingest(&inputs.unwrap_or_default(), stored, settings, version, reader)?;
             reader.warnings.extend(written.warnings);

@@ -2,6 +2,7 @@
 
 use crate::events::budget::{Budget, Size};
 use crate::events::event_batch::NARROW_TOTAL_DIGITS;
+use crate::settings::CommonSettings;
 use arrow_schema::{DataType, Field, Schema};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
@@ -42,7 +43,8 @@ pub(in crate::events) struct FileLayout {
 }
 
 impl FileLayout {
-    pub(in crate::events) fn new(group_rows: usize, file_rows: usize, budget: Budget) -> Self {
+    pub(in crate::events) fn new(settings: &CommonSettings, budget: Budget) -> Self {
+        let CommonSettings { group_rows, file_rows, .. } = *settings;
         Self { group_rows, file_rows, group_bytes: budget.row_group(), open_bytes: budget.open_row_groups() }
     }
 
