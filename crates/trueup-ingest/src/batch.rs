@@ -10,7 +10,7 @@ mod repetition;
 
 use reading::EventOrigins;
 
-use crate::error::{ErrorContext, ErrorKind};
+use crate::error::{ErrorContext, ErrorKind, Repetition};
 use crate::events::NewEvents;
 use crate::mapping::MappedTables;
 use crate::monitor::{Monitor, Phase};
@@ -56,10 +56,15 @@ fn repeated_events(batch: &Batch) -> Option<TableProtocol> {
     Some(TableProtocol { inputs: events.inputs.iter().map(left_out).collect(), ..TableProtocol::default() })
 }
 
+fn ingested_before(repetition: Repetition) -> IngestError {
+    ErrorKind::IngestedBefore(Box::new(repetition)).into()
+}
+
 /// The tables that an ingest changes. Events are not among them if the dataset already has that batch, and one of its
 /// events has no id.
 pub(crate) struct BatchPlan {
-    tables: Vec<PlannedTable>,
+    /// The inputs of each.
+    tables: Vec<(Table, Vec<Input>)>,
     reading: Option<EventReading>,
     /// Whether the time zones of accounts decide rows.
     has_account_zones: bool,
@@ -70,11 +75,6 @@ pub(crate) struct BatchPlan {
     is_undecided: bool,
     skipped: Option<SkippedEvents>,
     removed_source: Option<String>,
-}
-
-struct PlannedTable {
-    table: Table,
-    inputs: Vec<Input>,
 }
 
 struct SkippedEvents {
@@ -95,13 +95,9 @@ impl BatchPlan {
         files: &Files,
         monitor: &Monitor,
     ) -> Result<Self, IngestError> {
-        let mut tables = Vec::new();
-        for table in [Table::Accounts, Table::Events, Table::Spend, Table::Insights, Table::Targets] {
-            let inputs = mapped.inputs_of(table, given);
-            if !inputs.is_empty() {
-                tables.push(PlannedTable { table, inputs });
-            }
-        }
+        let tables = [Table::Accounts, Table::Events, Table::Spend, Table::Insights, Table::Targets];
+        let tables = tables.into_iter().map(|table| (table, mapped.inputs_of(table, given)));
+        let tables = tables.filter(|(_, inputs)| !inputs.is_empty()).collect();
         let has_account_zones = settings.clock_zone == Some(ClockZone::Account);
         let mut plan = Self {
             tables,
@@ -142,16 +138,13 @@ impl BatchPlan {
     pub(crate) fn decide(&mut self, accounts: &Accounts) -> Result<(), IngestError> {
         let reading = self.reading.as_ref().filter(|_| self.is_undecided).and_then(EventReading::known);
         let Some(reading) = reading else { return Ok(()) };
-        match repetition::judge(reading, &self.earlier, accounts) {
-            Ok(Verdict::New) => {}
-            Ok(Verdict::Repeated(version)) => {
-                let is_overtaken = self.earlier.last().is_some_and(|last| last.version > version);
-                let protocol = self.earlier.iter().find(|batch| batch.version == version).and_then(repeated_events);
-                self.skipped = Some(SkippedEvents { version, is_overtaken, protocol });
-                self.reading = None;
-                self.tables.retain(|planned| planned.table != Table::Events);
-            }
-            Err(repetition) => return Err(ErrorKind::IngestedBefore(Box::new(repetition)).into()),
+        let verdict = repetition::judge(reading, &self.earlier, accounts).map_err(ingested_before)?;
+        if let Verdict::Repeated(version) = verdict {
+            let is_overtaken = self.earlier.last().is_some_and(|last| last.version > version);
+            let protocol = self.earlier.iter().find(|batch| batch.version == version).and_then(repeated_events);
+            self.skipped = Some(SkippedEvents { version, is_overtaken, protocol });
+            self.reading = None;
+            self.tables.retain(|(table, _)| *table != Table::Events);
         }
         self.is_undecided = false;
         Ok(())
@@ -171,10 +164,7 @@ impl BatchPlan {
         if self.earlier.is_empty() || inputs.iter().all(|input| input.without_id == 0) {
             return Ok(());
         }
-        match repetition::judge_written(reading.finish()?, &self.earlier, accounts) {
-            Ok(()) => Ok(()),
-            Err(repetition) => Err(ErrorKind::IngestedBefore(Box::new(repetition)).into()),
-        }
+        repetition::judge_written(reading.finish()?, &self.earlier, accounts).map_err(ingested_before)
     }
 
     /// Returns whether the ingest changes no table.
@@ -201,8 +191,8 @@ impl BatchPlan {
 
     /// Returns the inputs of a table that the ingest changes; `None` for any other table.
     pub(crate) fn inputs(&self, table: Table) -> Option<Vec<&Input>> {
-        let planned = self.tables.iter().find(|planned| planned.table == table)?;
-        Some(planned.inputs.iter().collect())
+        let (_, inputs) = self.tables.iter().find(|(of, _)| *of == table)?;
+        Some(inputs.iter().collect())
     }
 
     /// Returns the record of the batch.

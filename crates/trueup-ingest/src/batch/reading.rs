@@ -106,8 +106,8 @@ pub(super) struct EventReading {
 
 enum ReadingState {
     Known(Reading),
-    /// A thread computes the checksums while the events are ingested.
-    Pending(ReadingThread),
+    /// A thread computes the checksums while the events are ingested. It stops when this is dropped.
+    Pending(JoinHandle<Result<Reading, IngestError>>, SetOnDrop),
     /// The thread has failed.
     Failed,
 }
@@ -120,12 +120,6 @@ struct NotedRows {
     zones: BTreeMap<String, String>,
     /// The checksum of the time zones of all accounts, if `zones` would have too many.
     all_zones: Option<String>,
-}
-
-/// A thread that computes the checksums of the inputs. It stops when this is dropped.
-struct ReadingThread {
-    thread: JoinHandle<Result<Reading, IngestError>>,
-    _stop: SetOnDrop,
 }
 
 /// A flag that is set when this is dropped.
@@ -171,7 +165,7 @@ impl EventReading {
             of_thread.reading(&files, limits, sums)
         };
         let thread = thread::Builder::new().name("checksum".to_owned()).spawn(read).doing("start a thread")?;
-        Ok(Self::new(&origins, ReadingState::Pending(ReadingThread { thread, _stop: SetOnDrop(stop) })))
+        Ok(Self::new(&origins, ReadingState::Pending(thread, SetOnDrop(stop))))
     }
 
     /// Returns the reading as far as it is known before the events are read; `None` if a thread is computing it.
@@ -208,14 +202,14 @@ impl EventReading {
     /// # Errors
     /// An input cannot be read.
     pub(super) fn finish(&mut self) -> Result<&Reading, IngestError> {
-        if let ReadingState::Pending(_) = self.state {
-            let failed = || io::Error::other("the thread that computes it has failed");
-            if let ReadingState::Pending(pending) = std::mem::replace(&mut self.state, ReadingState::Failed) {
-                let reading =
-                    pending.thread.join().map_err(|_| failed()).doing("compute the checksum of the inputs")??;
-                self.state = ReadingState::Known(reading);
+        self.state = match std::mem::replace(&mut self.state, ReadingState::Failed) {
+            ReadingState::Pending(thread, _stop) => {
+                let failed = |_| io::Error::other("the thread that computes it has failed");
+                let reading = thread.join().map_err(failed).doing("compute the checksum of the inputs")?;
+                ReadingState::Known(reading?)
             }
-        }
+            known => known,
+        };
         let ReadingState::Known(reading) = &mut self.state else {
             return Err(io::Error::other("it has failed before")).doing("compute the checksum of the inputs");
         };
