@@ -221,8 +221,7 @@ impl Ingestion {
         summary: &mut IngestSummary,
     ) -> Result<Manifest, IngestError> {
         let dir = run.dataset();
-        let AccountsWritten { accounts, zone_changes, mut manifest } =
-            write_accounts(dir, &plan, latest, version, reader, summary)?;
+        let (accounts, zone_changes, mut manifest) = write_accounts(dir, &plan, latest, version, reader, summary)?;
         plan.decide(&accounts)?;
         mapped.set_accounts(&accounts);
         plan.repeated_events().into_iter().for_each(|protocol| summary.set(Table::Events, protocol));
@@ -369,8 +368,8 @@ impl Ingestion {
 pub(super) type KnownOfEvents<'a> =
     (&'a BTreeSet<String>, Option<&'a ForgottenCustomers>, Option<&'a DeliveredRecords>);
 
-/// Writes the accounts. Returns all accounts of the version, and its manifest, which is otherwise that of the
-/// version before.
+/// Writes the accounts. Returns all accounts of the version, the changes of their time zones, and its manifest, which
+/// is otherwise that of the version before.
 pub(super) fn write_accounts(
     dir: &Path,
     plan: &BatchPlan,
@@ -378,7 +377,7 @@ pub(super) fn write_accounts(
     version: &mut BegunVersion,
     reader: &mut TableReader<'_>,
     summary: &mut IngestSummary,
-) -> Result<AccountsWritten, IngestError> {
+) -> Result<(Accounts, ZoneChanges, Manifest), IngestError> {
     let mut all_accounts = accounts::stored(latest.as_ref(), dir)?;
     let older_tzdata = match latest.as_ref().and_then(|latest| latest.other_tzdata(&all_accounts)) {
         Some(newer @ OtherTzdata::Newer(_)) => return Err(ErrorKind::NewerTzdata(newer).into()),
@@ -406,7 +405,7 @@ pub(super) fn write_accounts(
     });
     manifest.accounts = account_files.unwrap_or(manifest.accounts);
     tzdata_release().clone_into(&mut manifest.tzdata);
-    Ok(AccountsWritten { accounts: all_accounts, zone_changes, manifest })
+    Ok((all_accounts, zone_changes, manifest))
 }
 
 /// Returns the names that a version of the dataset defines.
@@ -426,13 +425,6 @@ fn definitions_in(dir: &Path, manifest: Option<&Manifest>) -> Result<Definitions
 pub(super) fn forgotten_in(dir: &Path, manifest: Option<&Manifest>) -> Result<Option<ForgottenCustomers>, IngestError> {
     let file = manifest.and_then(|manifest| manifest.forgotten.as_ref());
     file.map(|file| stored_forgotten(dir, file)).transpose()
-}
-
-/// The accounts of a version, and what else is known of it once they are written.
-pub(super) struct AccountsWritten {
-    pub(super) accounts: Accounts,
-    pub(super) zone_changes: ZoneChanges,
-    pub(super) manifest: Manifest,
 }
 
 /// The inputs of an ingest, all of which are files now.

@@ -1,7 +1,7 @@
 //! A distributed ingest where it begins and where it ends: the process that holds the lock, plans the parts, and
 //! publishes the version.
 
-use super::run::{AccountsWritten, ReceivedInputs, receive, write_accounts};
+use super::run::{ReceivedInputs, receive, write_accounts};
 use super::{Ingest, Ingestion, Run};
 use crate::amounts::TotalsBySource;
 use crate::batch::BatchPlan;
@@ -144,14 +144,13 @@ impl Ingestion {
         let mut reader = run.settings.reader(FaultyRows::Refuse { first: None }, monitor);
         let base = latest.clone();
         let written = write_accounts(run.dataset(), &batches, latest, &mut version, &mut reader, &mut summary);
-        let written = written.and_then(|mut written| {
-            let manifest = &mut written.manifest;
-            self.write_other_tables(run, &batches, manifest, &mut version, &mut reader, &mut summary)?;
-            Ok(written)
+        let written = written.and_then(|(accounts, zone_changes, mut manifest)| {
+            self.write_other_tables(run, &batches, &mut manifest, &mut version, &mut reader, &mut summary)?;
+            Ok((accounts, zone_changes, manifest))
         });
         let written = written.map_err(|error| monitor.explain(error));
         let (written, _) = rejects::settle(written, reader.faulty_rows, &reader.rejected)?;
-        let AccountsWritten { accounts, zone_changes, mut manifest } = written;
+        let (accounts, zone_changes, mut manifest) = written;
         summary.warnings.extend(reader.warnings);
         let stored = std::mem::take(&mut manifest.events);
         let rewritten;
