@@ -107,17 +107,13 @@ impl<'a> InputReader<'a> {
         let (options, of_input) = (&self.input.options, |fault: FileFault| fault.at(&self.input.shown));
         let mut names = BTreeSet::new();
         loop {
-            let mut chunks = Vec::new();
-            while chunks.len() < ReadLimits::chunks()
-                && let Some(chunk) = self.reader.chunks.next()
-            {
-                chunks.push(chunk.map_err(|fault| fault.at("read", self.input))?.rows);
-            }
+            let chunks = self.reader.chunks.by_ref().take(ReadLimits::chunks());
+            let chunks = chunks.collect::<Result<Vec<_>, _>>().map_err(|fault| fault.at("read", self.input))?;
             if chunks.is_empty() {
                 let members = text_schema(&names.into_iter().collect::<Vec<String>>());
                 return options.columns(&members).map_err(of_input);
             }
-            let found = chunks.into_par_iter().map(|rows| rows.names()).collect::<Result<Vec<_>, _>>();
+            let found = chunks.into_par_iter().map(|chunk| chunk.rows.names()).collect::<Result<Vec<_>, _>>();
             let found = found.map_err(of_input)?.into_iter().flatten();
             names.extend(found.filter(|name| options.reads(name)));
             if names.len() > limits.max_columns {

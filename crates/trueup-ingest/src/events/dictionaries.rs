@@ -163,14 +163,7 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Takes bytes from the room that several threads share; `None` if there is less.
 fn take(room: &AtomicUsize, bytes: usize) -> Option<()> {
-    let mut found = room.load(Ordering::Relaxed);
-    loop {
-        let left = found.checked_sub(bytes)?;
-        match room.compare_exchange_weak(found, left, Ordering::Relaxed, Ordering::Relaxed) {
-            Ok(_) => return Some(()),
-            Err(now) => found = now,
-        }
-    }
+    room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |room| room.checked_sub(bytes)).ok().map(drop)
 }
 
 #[cfg(test)]

@@ -163,12 +163,8 @@ fn read_rows(
     let mut reader = InputReader::open(files, input, limits)?;
     let decode = |chunk: RawChunk| chunk.decode(Table::Events, limits)?.collect::<Result<Vec<_>, _>>();
     loop {
-        let mut chunks = Vec::new();
-        while chunks.len() < ReadLimits::chunks()
-            && let Some(chunk) = reader.next()?
-        {
-            chunks.push(chunk);
-        }
+        let chunks = std::iter::from_fn(|| reader.next().transpose()).take(ReadLimits::chunks());
+        let chunks = chunks.collect::<Result<Vec<_>, _>>()?;
         if chunks.is_empty() {
             return Ok(());
         }
