@@ -5,13 +5,11 @@ use super::input::ReadOptions;
 use crate::error::{FileFault, UnfitColumn};
 use crate::table::Table;
 use crate::value_marks::marked;
-use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray, Int32Array, RecordBatch, RecordBatchOptions, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 use percent_encoding::percent_decode_str;
-use std::fmt::Write;
 use std::path::{Component, Path};
 use std::sync::Arc;
 use trueup_core::model::{is_dimension_type, is_leading_column};
@@ -156,21 +154,11 @@ fn as_text(field: &Field) -> FieldRef {
 /// Returns UUIDs or times of day as text.
 fn texts(column: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     let Some(uuids) = column.as_fixed_size_binary_opt() else { return arrow_cast::cast(column, &DataType::Utf8) };
-    let mut texts = StringBuilder::new();
-    for uuid in uuids {
-        if let Some(bytes) = uuid {
-            for (at, byte) in bytes.iter().enumerate() {
-                if matches!(at, 4 | 6 | 8 | 10) {
-                    texts.write_char('-').map_err(|error| ArrowError::ComputeError(error.to_string()))?;
-                }
-                write!(texts, "{byte:02x}").map_err(|error| ArrowError::ComputeError(error.to_string()))?;
-            }
-            texts.append_value("");
-        } else {
-            texts.append_null();
-        }
-    }
-    Ok(Arc::new(texts.finish()))
+    let text = |uuid: &[u8]| {
+        let hex = format!("{:032x}", u128::from_be_bytes(*uuid.first_chunk()?));
+        Some([&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-"))
+    };
+    Ok(Arc::new(uuids.iter().map(|uuid| uuid.and_then(text)).collect::<StringArray>()))
 }
 
 /// Checks that the columns of canonical rows can be read: every further column of events becomes a dimension, and no
