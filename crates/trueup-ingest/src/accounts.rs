@@ -50,7 +50,7 @@ fn read_input(
     protocol: &mut InputProtocol,
 ) -> Result<(), IngestError> {
     let limit = reader.limits.table_bytes();
-    read_whole(input, (Table::Accounts, &ACCOUNT_COLUMNS), reader, protocol, &mut |batch| {
+    read_whole(input, (Table::Accounts, Some(&ACCOUNT_COLUMNS)), reader, protocol, &mut |batch| {
         let read = accounts.read(batch)?;
         Ok((read.rows.len(), read.faults, check_size(accounts, limit)))
     })
@@ -60,10 +60,11 @@ fn read_input(
 /// still small enough.
 pub(crate) type ReadRows = (usize, Vec<CellFault>, Result<(), IngestError>);
 
-/// Reads an input of a table that is held as a whole, which has these columns, batch by batch.
+/// Reads an input of a table that is held as a whole, which has these columns, batch by batch. Without `columns`, it does
+/// not matter which other ones the input has.
 pub(crate) fn read_whole(
     input: &Input,
-    (table, columns): (Table, &[&str]),
+    (table, columns): (Table, Option<&[&str]>),
     reader: &mut TableReader<'_>,
     protocol: &mut InputProtocol,
     read: &mut dyn FnMut(&RecordBatch) -> Result<ReadRows, TableFault>,
@@ -72,7 +73,7 @@ pub(crate) fn read_whole(
     let mut names = ColumnNames::default();
     let mut source = InputReader::open(reader.files, input, limits)?;
     if let Some(schema) = source.schema() {
-        check_fit(schema, table).map_err(|fault| fault.at(&input.shown))?;
+        columns.map_or(Ok(()), |_| check_fit(schema, table)).map_err(|fault| fault.at(&input.shown))?;
         let empty = RecordBatch::new_empty(schema.clone());
         read(&empty).map_err(|fault| FileFault::from(fault).at(&input.shown))?.2?;
         reader.warn_ignored(input, &ignored(schema, table, columns));
@@ -103,9 +104,9 @@ pub(crate) fn read_whole(
 }
 
 /// Returns the columns of an input that the table does not have.
-fn ignored(schema: &Schema, table: Table, columns: &[&str]) -> Vec<IgnoredColumn> {
+fn ignored(schema: &Schema, table: Table, columns: Option<&[&str]>) -> Vec<IgnoredColumn> {
     let names = schema.fields().iter().map(|field| field.name().as_str());
-    IgnoredColumn::unknown(names, table.name(), columns)
+    columns.map_or_else(Vec::new, |columns| IgnoredColumn::unknown(names, table.name(), columns))
 }
 
 /// Bytes that an account takes apart from its texts.

@@ -39,7 +39,7 @@ pub(crate) fn ingest(
     let limit = reader.limits.table_bytes();
     let mut replaced = 0;
     for (input, protocol) in inputs.iter().zip(&mut protocol.inputs) {
-        read_whole(input, (Table::Targets, &TARGET_COLUMNS), reader, protocol, &mut |batch| {
+        read_whole(input, (Table::Targets, Some(&TARGET_COLUMNS)), reader, protocol, &mut |batch| {
             let read = targets.read(batch, is_metric)?;
             replaced += read.replaced;
             Ok((read.rows.len(), read.faults, check_size(&targets, limit)))

@@ -1,10 +1,9 @@
 //! The customers that a dataset forgets, as a file lists them.
 
-use crate::error::{ErrorContext, FileFault};
+use crate::accounts::read_whole;
+use crate::error::ErrorContext;
 use crate::monitor::Phase;
 use crate::read::TableReader;
-use crate::row_check::check_rows;
-use crate::source::{ColumnNames, InputReader};
 use crate::table::Table;
 use crate::{Customer, IngestError, Input};
 use arrow_array::RecordBatch;
@@ -28,36 +27,13 @@ pub(super) fn read(
     customers: &mut BTreeSet<Customer>,
     reader: &mut TableReader<'_>,
 ) -> Result<(), IngestError> {
-    let (input, limits) = (Input::given(path), reader.limits);
+    let (input, limit) = (Input::given(path), reader.limits.table_bytes());
     reader.monitor.begin(Phase::ReadingCustomers, Some(input.size()));
-    let mut names = ColumnNames::default();
-    let mut source = InputReader::open(reader.files, &input, limits)?;
-    if let Some(schema) = source.schema() {
-        let empty = RecordBatch::new_empty(schema.clone());
-        read_customers(&empty).map_err(|fault| FileFault::from(fault).at(path))?;
-    }
-    while let Some(chunk) = source.next()? {
-        reader.monitor.check()?;
-        reader.monitor.add(0, chunk.bytes());
-        for decoded in chunk.decode(Table::Events, limits).map_err(|fault| fault.at(path))? {
-            let mut decoded = decoded.map_err(|fault| fault.at(path))?;
-            reader.monitor.add(decoded.batch.num_rows() + decoded.malformed.len(), 0);
-            let (schema, fatal) = (decoded.batch.schema(), decoded.fatal.take());
-            let checked = check_rows(decoded, Table::Accounts, limits.max_text_bytes, |batch| {
-                let read = read_customers(batch).map_err(|fault| FileFault::from(fault).at(path))?;
-                Ok((read.batch, read.faults))
-            });
-            let (rows, faults) = checked?;
-            reader.reject_rows(&input, Table::Accounts, faults, &mut InputProtocol::default())?;
-            if let Some(fault) = fatal {
-                return Err(fault.at(path));
-            }
-            names.add(&schema, limits).map_err(|fault| fault.at(path))?;
-            add(&rows, customers).doing("read customers")?;
-            check_size(customers, limits.table_bytes())?;
-        }
-    }
-    Ok(())
+    read_whole(&input, (Table::Events, None), reader, &mut InputProtocol::default(), &mut |batch| {
+        let read = read_customers(batch)?;
+        let added = add(&read.batch, customers).doing("read customers").and_then(|()| check_size(customers, limit));
+        Ok((read.rows.len(), read.faults, added))
+    })
 }
 
 fn add(rows: &RecordBatch, customers: &mut BTreeSet<Customer>) -> Result<(), ArrowError> {
