@@ -75,7 +75,7 @@ pub use event_file::{EventFile, EventRowGroup};
 pub use file_list::{encode_list, read_list};
 pub use forgotten::{FORGOTTEN_KEY_BYTES, ForgottenCustomers, read_forgotten};
 pub use insights::{Insight, InsightLine, InsightLineFault, Insights};
-pub use open::{Tables, read_accounts, read_definitions, read_mapping, read_targets};
+pub use open::{Tables, read_definitions, read_held, read_mapping};
 pub use protocol::{ControlTotals, ConvertedAmounts, InputProtocol, ProtocolReport, ReplacedRows, TableProtocol};
 pub use result_cache::ResultCacheCounts;
 pub use table_file::describe_row_group;

@@ -2,6 +2,7 @@
 //!
 //! | file | holds |
 //! |---|---|
+//! | `held` | the tables that are held as a whole: what describes one, and the reader of its rows |
 //! | `account` | the accounts |
 //! | `currency` | currencies |
 //! | `columns` | the columns of the tables, and the checks of a given schema |
@@ -19,6 +20,7 @@ mod columns;
 mod currency;
 mod customers;
 mod fault;
+mod held;
 mod instant;
 mod normalize;
 mod order;
@@ -30,7 +32,7 @@ mod targets;
 mod tests;
 mod zone;
 
-pub use account::{ACCOUNT_COLUMNS, Account, AccountRows, Accounts};
+pub use account::{ACCOUNT_COLUMNS, Account, Accounts};
 pub use amount::{amount_from_text, readable_amounts};
 pub use columns::{
     ACCOUNT, CHANNEL, CUSTOMER_COLUMN, DATE, DATE_COMPUTED, DATE_GIVEN, DATE_SOURCE_COLUMN, DATE_TIME, EVENT_ID,
@@ -40,6 +42,7 @@ pub use columns::{
 pub use currency::{Currency, ParseCurrencyError};
 pub use customers::read_customers;
 pub use fault::{CellFault, Reason, SchemaFault, TableFault};
+pub use held::{HeldColumn, HeldRow, HeldRows, HeldTable};
 pub use instant::{ClockTime, ClockZone, GivenTime, ParseClockZoneError, UtcMicros, format_date_time};
 pub use normalize::{EventNormalizer, Normalized};
 pub use order::{EventOrder, QuarterSpan, SortedEvents, order_events, sort_events};
@@ -48,7 +51,7 @@ pub use spend::{
     SPEND_COLUMNS, SpendNormalizer, SpendOrder, concat_spend, sort_spend, spend_quarters, stored_spend_schema,
 };
 pub use stored_events::{EventKeys, LatestRows, concat_events, keep_latest};
-pub use targets::{TARGET_COLUMNS, TARGET_DIMENSIONS, TargetKey, TargetRows, Targets};
+pub use targets::{TARGET_COLUMNS, TARGET_DIMENSIONS, TargetKey, Targets};
 pub use zone::{UnknownZone, Zone, tzdata_release};
 
 pub use crate::stage::Stage;

@@ -95,8 +95,7 @@ impl BatchPlan {
         files: &Files,
         monitor: &Monitor,
     ) -> Result<Self, IngestError> {
-        let tables = [Table::Accounts, Table::Events, Table::Spend, Table::Insights, Table::Targets];
-        let tables = tables.into_iter().map(|table| (table, mapped.inputs_of(table, given)));
+        let tables = Table::ALL.into_iter().map(|table| (table, mapped.inputs_of(table, given)));
         let tables = tables.filter(|(_, inputs)| !inputs.is_empty()).collect();
         let has_account_zones = settings.clock_zone == Some(ClockZone::Account);
         let mut plan = Self {

@@ -50,7 +50,7 @@ pub(crate) use merge::merge;
 pub(crate) use patched::find_patched;
 pub(crate) use reassigned::Reassigned;
 pub(crate) use sources::InputEvents;
-pub(crate) use stored_files::{accounts_with_events, distinct_rows, files_with};
+pub(crate) use stored_files::{distinct_rows, files_with};
 pub(crate) use zone_changes::{ZoneChange, ZoneChanges};
 
 use crate::amounts::TotalsBySource;
@@ -184,7 +184,7 @@ pub(crate) fn ingest(
     let normalizers = NormalizerFactory::new(settings.accounts, clock_zone);
     let left_out = LeftOut::new(settings.forgotten, records);
     let total = inputs.iter().map(|input| input.size()).sum();
-    reader.monitor.begin(Phase::ReadingEvents, Some(total));
+    reader.monitor.begin(Phase::Reading(Table::Events.name()), Some(total));
     let mut new = NewEvents { inputs: vec![InputEvents::default(); inputs.len()], ..NewEvents::default() };
     let of_inputs = inputs.iter().zip(&mut protocol.inputs).zip(&mut new.inputs);
     for (at, ((input, protocol), noted)) in of_inputs.enumerate() {

@@ -55,7 +55,7 @@ pub(crate) fn ingest(
         })?;
         files.push(file);
     }
-    reader.monitor.begin(Phase::ReadingInsights, Some(inputs.iter().map(|input| input.size()).sum()));
+    reader.monitor.begin(Phase::Reading(Table::Insights.name()), Some(inputs.iter().map(|input| input.size()).sum()));
     // The copies of texts that are compressed or in another encoding. They are read twice, too.
     let scratch = version.scratch()?;
     for (number, (input, protocol)) in inputs.iter().zip(&mut protocol.inputs).enumerate() {

@@ -33,7 +33,6 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod accounts;
 mod amounts;
 mod batch;
 mod buffered_chunks;
@@ -42,6 +41,7 @@ mod customer;
 mod error;
 mod events;
 mod given;
+mod held;
 mod insights;
 mod live_rows;
 pub mod mapping;
@@ -64,7 +64,6 @@ mod spend;
 mod spill_file;
 mod stored_copy;
 mod table;
-mod targets;
 mod value_marks;
 mod version;
 

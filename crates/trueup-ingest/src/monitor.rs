@@ -54,29 +54,22 @@ pub enum Phase {
     ReadingRejects,
     /// Looks for the customers to forget in the stored event files.
     FindingCustomers,
-    /// Reads accounts.
-    ReadingAccounts,
+    /// Reads the inputs of a table, given by its name: `accounts` comes first, then the phases that follow here, and
+    /// then `events`, `spend`, `insights` and `targets`, in this order.
+    Reading(&'static str),
     /// Reads the events to find the first conversion of each customer, if a mapping gives first-touch credit.
     FindingConversions,
     /// Reading events of a mapping, to find the records that they are of.
     FindingRecords,
     /// Reading a patch, to find the events that it changes.
     FindingPatched,
-    /// Reads events.
-    ReadingEvents,
     /// Reads the stored events of touched customers, and the event files that are written again. A compaction reads the
     /// event files to merge, and a command that forgets customers the files that it writes again.
     ReadingStoredEvents,
     /// Sorts events and writes their files.
     WritingEvents,
-    /// Reads spend.
-    ReadingSpend,
     /// Sorts spend and writes its file.
     WritingSpend,
-    /// Reads insights.
-    ReadingInsights,
-    /// Reads targets.
-    ReadingTargets,
     /// Uploads the new files to the object store of the dataset.
     Uploading,
     /// Reads the manifests of all versions, to find what expires.
@@ -87,28 +80,25 @@ pub enum Phase {
 
 impl fmt::Display for Phase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        let name = match self {
             Self::Waiting => "waiting for another writer",
             Self::ReceivingInputs => "receiving inputs",
             Self::CheckingInputs => "checking what is new",
             Self::ReadingCustomers => "reading customers",
             Self::ReadingRejects => "reading rejected rows",
             Self::FindingCustomers => "finding customers",
-            Self::ReadingAccounts => "reading accounts",
             Self::FindingConversions => "finding first conversions",
             Self::FindingRecords => "finding records",
             Self::FindingPatched => "finding events to patch",
-            Self::ReadingEvents => "reading events",
+            Self::Reading(table) => return write!(f, "reading {table}"),
             Self::ReadingStoredEvents => "reading stored events",
             Self::WritingEvents => "writing events",
-            Self::ReadingSpend => "reading spend",
             Self::WritingSpend => "writing spend",
-            Self::ReadingInsights => "reading insights",
-            Self::ReadingTargets => "reading targets",
             Self::Uploading => "uploading files",
             Self::ReadingManifests => "reading manifests",
             Self::RemovingFiles => "removing files",
-        })
+        };
+        f.write_str(name)
     }
 }
 

@@ -67,6 +67,11 @@ impl IngestSummary {
         self.protocol.insert(table.name().to_owned(), protocol);
     }
 
+    /// Returns the counts of a table.
+    pub(crate) fn counts(&self, table: Table) -> RowCounts {
+        self.protocol.get(table.name()).map(RowCounts::from).unwrap_or_default()
+    }
+
     /// Adds warnings.
     pub(crate) fn with_warnings(mut self, warnings: Vec<String>) -> Self {
         self.warnings.extend(warnings);
@@ -218,12 +223,13 @@ impl IgnoredColumn {
         Some(Self { column: column.to_owned(), why: why.to_owned() })
     }
 
-    /// Returns the given columns that the table does not have. `known` are the columns that it has.
-    pub(crate) fn unknown<'c>(columns: impl Iterator<Item = &'c str>, table: &str, known: &[&str]) -> Vec<Self> {
+    /// Returns the given columns that the table does not have.
+    pub(crate) fn unknown<'c>(columns: impl Iterator<Item = &'c str>, table: Table) -> Vec<Self> {
+        let Some(known) = table.columns() else { return Vec::new() };
         let names: Vec<String> = known.iter().map(|column| format!("`{column}`")).collect();
         let names = names.join(", ");
         let unknown = columns.filter(|column| !known.contains(column)).map(|column| {
-            let why = format!("the {table} table has no column `{}`; it has {names}", Shown(column));
+            let why = format!("the {} table has no column `{}`; it has {names}", table.name(), Shown(column));
             Self { column: column.to_owned(), why }
         });
         unknown.collect()

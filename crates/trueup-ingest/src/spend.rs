@@ -64,7 +64,7 @@ pub(crate) fn ingest(
     let mut protocol = TableProtocol { inputs: protocols_of(inputs), ..TableProtocol::default() };
     let limit = reader.limits.table_bytes();
     let (mut quarters, mut new) = (Quarters::new(limit), NewSpend::new(limit, !stored.is_empty()));
-    reader.monitor.begin(Phase::ReadingSpend, Some(inputs.iter().map(|input| input.size()).sum()));
+    reader.monitor.begin(Phase::Reading(Table::Spend.name()), Some(inputs.iter().map(|input| input.size()).sum()));
     for ((number, input), protocol) in inputs.iter().enumerate().zip(&mut protocol.inputs) {
         // Each NDJSON object may lack some members, so only the whole input shows whether any row has a measure.
         let measures = Arc::new(Mutex::new(MeasureCheck::default()));
@@ -365,7 +365,7 @@ impl CheckedRows for RecordBatch {
 impl RowRules<RecordBatch> for SpendRules {
     fn ignored(&self) -> Vec<IgnoredColumn> {
         let columns = self.normalizer.ignored_columns().iter().map(String::as_str);
-        IgnoredColumn::unknown(columns, Table::Spend.name(), &SPEND_COLUMNS)
+        IgnoredColumn::unknown(columns, Table::Spend)
     }
 
     fn normalize(&self, batch: &RecordBatch) -> Result<(RecordBatch, Vec<CellFault>), ArrowError> {

@@ -1,6 +1,8 @@
 //! The tables of a dataset.
 
-use trueup_core::model::{SPEND_AMOUNTS, TARGET_COLUMNS, TOTAL};
+use trueup_core::model::{
+    ACCOUNT_COLUMNS, Accounts, HeldTable, SPEND_AMOUNTS, SPEND_COLUMNS, TARGET_COLUMNS, TOTAL, Targets,
+};
 
 /// A table of a dataset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +15,10 @@ pub(crate) enum Table {
 }
 
 impl Table {
-    /// Returns the name of the table in manifests, and of its folder.
+    /// The tables, in the order in which an ingest takes them.
+    pub(crate) const ALL: [Self; 5] = [Self::Accounts, Self::Events, Self::Spend, Self::Insights, Self::Targets];
+
+    /// Returns the name of the table in manifests, mappings and messages, and of its folder.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Events => "events",
@@ -24,14 +29,25 @@ impl Table {
         }
     }
 
+    /// Returns the columns; `None` if there may be any.
+    pub(crate) const fn columns(self) -> Option<&'static [&'static str]> {
+        match self {
+            Self::Events | Self::Insights => None,
+            Self::Spend => Some(&SPEND_COLUMNS),
+            Self::Accounts => Some(&ACCOUNT_COLUMNS),
+            Self::Targets => Some(&TARGET_COLUMNS),
+        }
+    }
+
     /// Returns the columns that NDJSON has even if no object has such a member, so that a missing value is a fault of
     /// its row and not of the file.
     pub(crate) const fn required(self) -> &'static [&'static str] {
         match self {
             Self::Events => &["account", "opportunityId", "type", "date"],
             Self::Spend => &["account", "date"],
-            Self::Accounts | Self::Insights => &["account"],
-            Self::Targets => TARGET_COLUMNS.split_at(4).0,
+            Self::Insights => &["account"],
+            Self::Accounts => ACCOUNT_COLUMNS.split_at(Accounts::REQUIRED).0,
+            Self::Targets => TARGET_COLUMNS.split_at(Targets::REQUIRED).0,
         }
     }
 

@@ -15,7 +15,7 @@ use crate::attribution::Attribution;
 use crate::definitions::Definitions;
 use crate::error::Error;
 use crate::model::{
-    self, Accounts, CUSTOMER_COLUMN, EventNormalizer, Normalized, SpendNormalizer, TableFault, Targets,
+    self, Accounts, CUSTOMER_COLUMN, EventNormalizer, HeldTable, Normalized, SpendNormalizer, TableFault, Targets,
 };
 use crate::scan::{
     ColumnFault, ColumnSource, EventColumns, EventProjection, SpendColumns, SpendProjection, TableColumns,
@@ -136,32 +136,34 @@ fn open_small_tables(
     manifest: &Manifest,
     former: Option<(&Dataset, &Manifest)>,
 ) -> Result<SmallTables, DatasetError> {
-    let open_accounts = || {
-        if let Some((dataset, _)) = former.filter(|(_, open)| open.accounts == manifest.accounts) {
-            return Ok(dataset.accounts.clone());
-        }
-        let mut accounts = Accounts::default();
-        for file in &manifest.accounts {
-            accounts.merge(read_accounts(folder, file)?);
-        }
-        Ok::<_, DatasetError>(Arc::new(accounts))
-    };
     let open_insights = || {
         if let Some((dataset, _)) = former.filter(|(_, open)| open.insights == manifest.insights) {
             return Ok(dataset.insights.clone());
         }
         manifest.insights.iter().map(|file| InsightFile::open(folder, file).map(Arc::new)).collect()
     };
-    let open_targets = || {
-        if let Some((dataset, _)) = former.filter(|(_, open)| open.targets == manifest.targets) {
-            return Ok(dataset.targets.clone());
-        }
-        // There is at most one file.
-        let targets = manifest.targets.first().map(|file| read_targets(folder, file));
-        Ok::<_, DatasetError>(Arc::new(targets.transpose()?.unwrap_or_default()))
-    };
-    let (accounts, (insights, targets)) = rayon::join(open_accounts, || rayon::join(open_insights, open_targets));
+    let former_accounts = former.map(|(dataset, open)| (&dataset.accounts, open.accounts.as_slice()));
+    let former_targets = former.map(|(dataset, open)| (&dataset.targets, open.targets.as_slice()));
+    let open_targets = || open_held(folder, &manifest.targets, former_targets);
+    let (accounts, (insights, targets)) = rayon::join(
+        || open_held(folder, &manifest.accounts, former_accounts),
+        || rayon::join(open_insights, open_targets),
+    );
     Ok((accounts?, insights?, targets?))
+}
+
+/// Reads a table that is held as a whole, unless `former` has the same file.
+fn open_held<T: HeldTable>(
+    folder: &Path,
+    files: &[DataFile],
+    former: Option<(&Arc<T>, &[DataFile])>,
+) -> Result<Arc<T>, DatasetError> {
+    match (former, files) {
+        (Some((table, open)), _) if open == files => Ok(table.clone()),
+        // There is at most one file.
+        (_, [file, ..]) => Ok(Arc::new(read_held(folder, file)?)),
+        (_, []) => Ok(Arc::default()),
+    }
 }
 
 /// The files of a table as another version has them, by their paths, each with its row groups.
@@ -211,27 +213,11 @@ fn open_table<T: TableColumns>(
     Ok(table)
 }
 
-/// Reads the accounts file of a dataset, whose number of rows must be that of the manifest.
+/// Reads the file of a table that is held as a whole, whose number of rows must be that of the manifest.
 ///
 /// # Errors
 /// The file cannot be read, or a row breaks a rule.
-pub fn read_accounts(folder: &Path, file: &DataFile) -> Result<Accounts, DatasetError> {
-    read_small_table(folder, file, Accounts::from_batches)
-}
-
-/// Reads the targets file of a dataset, whose number of rows must be that of the manifest.
-///
-/// # Errors
-/// The file cannot be read, or a row breaks a rule.
-pub fn read_targets(folder: &Path, file: &DataFile) -> Result<Targets, DatasetError> {
-    read_small_table(folder, file, Targets::from_batches)
-}
-
-fn read_small_table<T>(
-    folder: &Path,
-    file: &DataFile,
-    read: impl FnOnce(&[RecordBatch]) -> Result<T, TableFault>,
-) -> Result<T, DatasetError> {
+pub fn read_held<T: HeldTable>(folder: &Path, file: &DataFile) -> Result<T, DatasetError> {
     let checked = CheckedFile::open(folder, file)?;
     let path = checked.path().to_owned();
     let batches = read_all_rows(checked.whole()?).map_err(DatasetError::parquet(&path, None))?;
@@ -239,7 +225,7 @@ fn read_small_table<T>(
     if found != file.rows {
         return Err(DatasetError::Length { path, unit: "rows", found, promised: file.rows });
     }
-    read(&batches).map_err(|source| DatasetError::Table { path, source })
+    T::from_batches(&batches).map_err(|source| DatasetError::Table { path, source })
 }
 
 /// Reads the definitions that a manifest names, unless they are those of `former`, and checks them against the columns

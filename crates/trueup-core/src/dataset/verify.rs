@@ -8,10 +8,10 @@ use super::error::DatasetError;
 use super::forgotten::read_forgotten;
 use super::insights::for_each;
 use super::manifest::{DataFile, Manifest, RowGroupEntry};
-use super::open::{read_accounts, read_definitions, read_mapping, read_targets};
+use super::open::{read_definitions, read_held, read_mapping};
 use super::table_file::TableFile;
 use crate::error::Error;
-use crate::model::{OPPORTUNITY_ID, QuarterSpan};
+use crate::model::{Accounts, OPPORTUNITY_ID, QuarterSpan, Targets};
 use crate::scan::{
     ColumnFault, EventColumns, EventProjection, SpendColumns, SpendProjection, TableColumns, TextColumn,
     customer_numbers,
@@ -111,7 +111,7 @@ impl Verification {
             check.file(file, |file| Ok(read_batch_list(folder, file).map(drop)?));
         }
         for file in accounts {
-            check.file(file, |file| Ok(read_accounts(folder, file).map(drop)?));
+            check.file(file, |file| Ok(read_held::<Accounts>(folder, file).map(drop)?));
         }
         if let Some(file) = definitions {
             check.file(file, |file| Ok(read_definitions(folder, file).map(drop)?));
@@ -126,7 +126,7 @@ impl Verification {
             check.file(file, |file| check_insights(folder, file));
         }
         for file in targets {
-            check.file(file, |file| Ok(read_targets(folder, file).map(drop)?));
+            check.file(file, |file| Ok(read_held::<Targets>(folder, file).map(drop)?));
         }
         Ok(check.found)
     }

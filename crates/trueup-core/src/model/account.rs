@@ -1,12 +1,12 @@
 //! The accounts, and the table that describes them.
 
-use super::columns::{ACCOUNT, Meaning, SPEND_MEASURES, check_columns, find, names, require};
+use super::columns::{ACCOUNT, Meaning, SPEND_MEASURES, check_columns, names, require};
 use super::currency::{Currency, ParseCurrencyError};
-use super::fault::{CellFault, CellFaults, Reason, SchemaFault, TableFault, too_many_rows};
-use super::plain_column::{PlainColumn, read_account_keys};
+use super::fault::{Reason, SchemaFault};
+use super::held::{self, HeldColumn, HeldRow, HeldTable, batch_of};
 use super::zone::Zone;
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch, StringArray};
-use arrow_schema::{ArrowError, DataType, Field, Schema};
+use arrow_schema::{ArrowError, Schema};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -17,16 +17,10 @@ const LEAD_GRADING: &str = "leadGrading";
 const CURRENCY: &str = "currency";
 
 /// The columns of a table of accounts.
-pub const ACCOUNT_COLUMNS: [&str; 6] = [ACCOUNT, ACCOUNT_NAME, INDUSTRY, TIME_ZONE, LEAD_GRADING, CURRENCY];
+pub const ACCOUNT_COLUMNS: [&str; 6] = held::names(Accounts::COLUMNS);
 
-/// The columns that describe an account, each with its meaning.
-const DESCRIBED: [(&str, Meaning); 5] = [
-    (ACCOUNT_NAME, Meaning::Dimension),
-    (INDUSTRY, Meaning::Dimension),
-    (TIME_ZONE, Meaning::Text),
-    (LEAD_GRADING, Meaning::Boolean),
-    (CURRENCY, Meaning::Text),
-];
+/// Bytes that an account takes apart from its strings, approximately.
+const ACCOUNT_BYTES: usize = 256;
 
 /// One account.
 ///
@@ -71,15 +65,6 @@ impl Account {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Accounts(BTreeMap<String, Account>);
-
-/// The accepted and the rejected rows of an account table. Each row is in one of the two lists.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AccountRows {
-    /// The numbers of the accepted rows in the batch, from 0, ascending.
-    pub rows: Vec<u32>,
-    /// One fault per rejected row, by row.
-    pub faults: Vec<CellFault>,
-}
 
 impl Accounts {
     /// Returns the account with that key; `None` if it is not described.
@@ -139,73 +124,38 @@ impl Accounts {
         self.0.insert(account.key.clone(), account)
     }
 
-    /// Adds the `later` accounts. They replace accounts with the same keys.
-    pub fn merge(&mut self, later: Self) {
-        self.0.extend(later.0);
+    fn strings(&self, string: fn(&Account) -> Option<&str>) -> ArrayRef {
+        Arc::new(self.iter().map(string).collect::<StringArray>())
     }
+}
 
-    /// Reads a table of accounts from its batches.
-    ///
-    /// # Errors
-    /// Returns an error if the columns are wrong, or the fault of the first bad row. A row whose account occurred
-    /// before is bad.
-    pub fn from_batches(batches: &[RecordBatch]) -> Result<Self, TableFault> {
-        let mut accounts = Self::default();
-        for batch in batches {
-            if let Some(fault) = accounts.read(batch)?.faults.into_iter().next() {
-                return Err(fault.into());
-            }
-        }
-        Ok(accounts)
-    }
+impl HeldTable for Accounts {
+    const COLUMNS: &'static [HeldColumn] = &[
+        HeldColumn::new(ACCOUNT, Meaning::Id),
+        HeldColumn::new(ACCOUNT_NAME, Meaning::Dimension),
+        HeldColumn::new(INDUSTRY, Meaning::Dimension),
+        HeldColumn::new(TIME_ZONE, Meaning::Text),
+        HeldColumn::new(LEAD_GRADING, Meaning::Boolean),
+        HeldColumn::new(CURRENCY, Meaning::Text),
+    ];
 
-    /// Adds the accounts of a batch, and rejects bad rows. A row is also bad if its account is already there, from an
-    /// accepted row or added in another way.
-    ///
-    /// The batch has the column `account` and any of the other [`ACCOUNT_COLUMNS`]. Further columns are ignored.
-    ///
-    /// # Errors
-    /// Returns an error if the columns are of spend, if the column `account` is missing, if a column is nested or one
-    /// of [`ACCOUNT_COLUMNS`] has a wrong type, if a name occurs twice or is another spelling of a known one,
-    /// or if the batch has too many rows.
-    pub fn read(&mut self, batch: &RecordBatch) -> Result<AccountRows, TableFault> {
-        let schema = batch.schema_ref();
+    const REQUIRED: usize = 1;
+
+    /// Also refuses columns of spend.
+    fn check_names(schema: &Schema) -> Result<(), SchemaFault> {
         check_columns(schema, &ACCOUNT_COLUMNS)?;
         let has = |name: &&str| schema.fields().find(name).is_some();
         if SPEND_MEASURES.iter().any(has) && !ACCOUNT_COLUMNS.iter().skip(1).any(has) {
-            return Err(SchemaFault::SpendAsAccounts { found: names(schema) }.into());
+            return Err(SchemaFault::SpendAsAccounts { found: names(schema) });
         }
-        let mut faults = CellFaults::default();
-        let column = |at: usize| PlainColumn::new(schema.field(at).name(), batch.column(at));
-        let keys = read_account_keys(&column(require(schema, &[ACCOUNT], Meaning::Id)?)?, &mut faults)?;
-        let texts = |(name, meaning)| -> Result<Option<StringArray>, TableFault> {
-            let at = find(schema, name, meaning)?;
-            Ok(at.map(|at| column(at)?.texts(&mut faults)).transpose()?)
-        };
-        let columns: Vec<_> = DESCRIBED.into_iter().map(texts).collect::<Result<_, _>>()?;
-        let mut rows = Vec::new();
-        for (row, key) in keys.iter().enumerate() {
-            let Some(key) = key.filter(|_| !faults.has(row)) else { continue };
-            match self.account(key, std::array::from_fn(|at| text(columns[at].as_ref(), row))) {
-                Ok(account) => {
-                    rows.push(u32::try_from(row).map_err(|_| too_many_rows(batch.num_rows()))?);
-                    self.insert(account);
-                }
-                Err((column, value, reason)) => faults.add(row, column, value, reason),
-            }
-        }
-        Ok(AccountRows { rows, faults: faults.into_faults() })
+        require(schema, &[ACCOUNT], Meaning::Id).map(drop)
     }
 
-    /// Returns the account of a row, or the column, value and reason of its fault. The values are in the order of
-    /// [`DESCRIBED`]; a missing one is empty.
-    fn account<'a>(
-        &self,
-        key: &'a str,
-        [name, industry, time_zone, lead_grading, currency]: [&'a str; DESCRIBED.len()],
-    ) -> Result<Account, (&'static str, &'a str, Reason)> {
+    /// Refuses an account that is already there, from a row or added in another way.
+    fn add(&mut self, row: &HeldRow<'_>, _: &dyn Fn(&str) -> bool) -> Result<bool, (&'static str, Reason)> {
+        let [key, name, industry, time_zone, lead_grading, currency] = std::array::from_fn(|number| row.string(number));
         if self.get(key).is_some() {
-            return Err((ACCOUNT, key, Reason::DuplicateAccount));
+            return Err((ACCOUNT, Reason::DuplicateAccount));
         }
         let mut account = Account::new(key);
         if !name.is_empty() {
@@ -213,48 +163,41 @@ impl Accounts {
         }
         account.industry = Some(industry.to_owned()).filter(|industry| !industry.is_empty());
         if !time_zone.is_empty() {
-            account.time_zone = time_zone.parse().map_err(|_| (TIME_ZONE, time_zone, Reason::TimeZone))?;
+            account.time_zone = time_zone.parse().map_err(|_| (TIME_ZONE, Reason::TimeZone))?;
         }
         account.lead_grading = match lead_grading {
             "true" => true,
             "false" | "" => false,
-            other => return Err((LEAD_GRADING, other, Reason::Boolean)),
+            _ => return Err((LEAD_GRADING, Reason::Boolean)),
         };
         if !currency.is_empty() {
-            let fault = |ParseCurrencyError| (CURRENCY, currency, Reason::Currency);
-            account.currency = Some(currency.parse().map_err(fault)?);
+            account.currency = Some(currency.parse().map_err(|ParseCurrencyError| (CURRENCY, Reason::Currency))?);
         }
-        Ok(account)
+        self.insert(account);
+        Ok(false)
     }
 
-    /// Returns the accounts as a table, by key, in the form that [`Accounts::read`] accepts.
-    ///
-    /// # Errors
-    /// Returns an error if the accounts are too large for one batch.
-    pub fn to_batch(&self) -> Result<RecordBatch, ArrowError> {
-        let text = |name, nullable| Field::new(name, DataType::Utf8, nullable);
-        let schema = Schema::new(vec![
-            text(ACCOUNT, false),
-            text(ACCOUNT_NAME, false),
-            text(INDUSTRY, true),
-            text(TIME_ZONE, false),
-            Field::new(LEAD_GRADING, DataType::Boolean, false),
-            text(CURRENCY, true),
-        ]);
-        let columns: Vec<ArrayRef> = vec![
-            Arc::new(StringArray::from_iter_values(self.iter().map(|account| &account.key))),
-            Arc::new(StringArray::from_iter_values(self.iter().map(|account| &account.name))),
-            Arc::new(StringArray::from_iter(self.iter().map(|account| account.industry.as_deref()))),
-            Arc::new(StringArray::from_iter_values(self.iter().map(|account| account.time_zone.name()))),
-            Arc::new(BooleanArray::from_iter(self.iter().map(|account| Some(account.lead_grading)))),
-            Arc::new(StringArray::from_iter(self.iter().map(|account| account.currency.map(|it| it.to_string())))),
+    fn merge(&mut self, later: Self) -> u64 {
+        later.0.into_values().map(|account| u64::from(self.insert(account).is_some())).sum()
+    }
+
+    fn bytes(&self) -> usize {
+        let strings = |it: &Account| it.key.len() + it.name.len() + it.industry.as_ref().map_or(0, String::len);
+        self.iter().map(|account| strings(account) + ACCOUNT_BYTES).sum()
+    }
+
+    fn to_batch(&self) -> Result<RecordBatch, ArrowError> {
+        let gradings: BooleanArray = self.iter().map(|account| Some(account.lead_grading)).collect();
+        let columns: [(ArrayRef, bool); ACCOUNT_COLUMNS.len()] = [
+            (self.strings(|account| Some(&account.key)), false),
+            (self.strings(|account| Some(&account.name)), false),
+            (self.strings(|account| account.industry.as_deref()), true),
+            (self.strings(|account| Some(account.time_zone.name())), false),
+            (Arc::new(gradings), false),
+            (self.strings(|account| account.currency.as_ref().map(Currency::code)), true),
         ];
-        RecordBatch::try_new(Arc::new(schema), columns)
+        batch_of(ACCOUNT_COLUMNS, columns)
     }
-}
-
-fn text(texts: Option<&StringArray>, row: usize) -> &str {
-    texts.filter(|texts| arrow_array::Array::is_valid(texts, row)).map_or("", |texts| texts.value(row))
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use crate::monitor::Phase;
 use crate::read::TableReader;
 use crate::rejects::FaultyRows;
 use crate::version::{BegunVersion, FileCount};
-use crate::{Customer, IngestError, accounts, events};
+use crate::{Customer, IngestError, events, held};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -262,7 +262,7 @@ impl<'a> ForgetCall<'a> {
                 ForgottenCustomers::new(&key)
             }
         };
-        let accounts = accounts::stored(Some(manifest), dir)?;
+        let accounts = held::stored_accounts(Some(manifest), dir)?;
         let now = self.action.now.unwrap_or(now);
         let mut days = BTreeMap::new();
         let mut recorded = 0;

@@ -4,7 +4,7 @@ use super::dictionaries::{DictionaryBuilders, lock};
 use super::event_batch::EventBatch;
 use super::key_index::{AccountKeys, Lookup, Prefix, PrefixBounds};
 use super::zone_changes::ZoneChanges;
-use crate::accounts::in_row_group;
+use crate::held::in_row_group;
 use crate::records::DeliveredRecords;
 use arrow_array::Array;
 use hashbrown::hash_map::Entry;

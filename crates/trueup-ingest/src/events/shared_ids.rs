@@ -86,7 +86,7 @@ pub(super) fn reject(
     let mut places = SharedIdPlaces::new(shared.ids.len());
     for is_known in [false, true] {
         reader.shared_ids = Some(if is_known { places.into_known() } else { places });
-        reader.monitor.begin(Phase::ReadingEvents, Some(inputs.iter().map(|input| input.size()).sum()));
+        reader.monitor.begin(Phase::Reading(Table::Events.name()), Some(inputs.iter().map(|input| input.size()).sum()));
         for (input, protocol) in inputs.iter().zip(&mut *protocols) {
             let (source, delivery) = (input.options.source.as_deref(), left_out.file(&input.path));
             let make_rules = |schema: &_| {

@@ -6,8 +6,8 @@ use super::encode::plain_texts;
 use super::event_batch::{column, primitive_column};
 use super::stored_files;
 use crate::IngestError;
-use crate::accounts::in_row_group;
 use crate::error::{ErrorContext, ErrorKind};
+use crate::held::in_row_group;
 use crate::monitor::Monitor;
 use arrow_array::types::{Date32Type, TimestampMicrosecondType};
 use arrow_array::{Array, Date32Array, PrimitiveArray, RecordBatch};
@@ -46,6 +46,22 @@ const NAMED: usize = 5;
 impl ZoneChanges {
     pub(crate) fn new(changes: BTreeMap<String, ZoneChange>) -> Self {
         Self { changes, ..Self::default() }
+    }
+
+    /// Finds the accounts that have events in the dataset, and in `new` another time zone than in `stored`.
+    pub(crate) fn find(
+        stored: &Accounts,
+        new: &Accounts,
+        manifest: Option<&Manifest>,
+        dir: &Path,
+    ) -> Result<Self, IngestError> {
+        let change = |account: &Account| ZoneChange { from: stored.time_zone(&account.key), to: account.time_zone };
+        let changed = new.iter().map(|account| (account.key.clone(), change(account)));
+        let mut changes: BTreeMap<_, _> = changed.filter(|(_, change)| change.from != change.to).collect();
+        let Some(manifest) = manifest.filter(|_| !changes.is_empty()) else { return Ok(Self::default()) };
+        let with_events = stored_files::accounts_with_events(&manifest.events, &manifest.superseded, dir)?;
+        changes.retain(|account, _| with_events.contains(account));
+        Ok(Self::new(changes))
     }
 
     /// Adds the accounts whose stored events have days that are others by the rules of now. `older` computed them, and

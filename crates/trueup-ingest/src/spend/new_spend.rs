@@ -3,8 +3,8 @@
 
 use super::{SpendKey, campaigns, spend_keys};
 use crate::IngestError;
-use crate::accounts::in_row_group;
 use crate::error::{ErrorContext, TwiceRows};
+use crate::held::in_row_group;
 use arrow_array::{Array as _, RecordBatch};
 use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;

@@ -131,12 +131,12 @@ fn an_interrupted_first_ingest_leaves_no_folder() {
 #[test]
 fn an_interrupt_from_the_progress_stops_each_phase() {
     let phases = [
-        Phase::ReadingEvents,
+        Phase::Reading("events"),
         Phase::ReadingStoredEvents,
         Phase::WritingEvents,
-        Phase::ReadingSpend,
+        Phase::Reading("spend"),
         Phase::WritingSpend,
-        Phase::ReadingInsights,
+        Phase::Reading("insights"),
     ];
     let case = Case::new();
     case.ingest(&[("insights.ndjson", Ingest::insights)]).run().unwrap();
@@ -188,7 +188,7 @@ fn an_interrupt_stops_an_ingest_that_reads_stored_insights() {
         .files(Files::failing(Arc::new(CancelingAfterSpend(interrupt.clone()))))
         .interrupt(interrupt)
         .progress(move |now| {
-            if now.phase == Phase::ReadingInsights {
+            if now.phase == Phase::Reading("insights") {
                 reads_inputs.store(true, Ordering::Relaxed);
             }
         })

@@ -255,17 +255,23 @@ fn progress_counts_rows_and_bytes_of_each_phase() {
     phases.dedup();
     assert_eq!(
         phases,
-        [Phase::ReceivingInputs, Phase::ReadingEvents, Phase::WritingEvents, Phase::ReadingSpend, Phase::WritingSpend]
+        [
+            Phase::ReceivingInputs,
+            Phase::Reading("events"),
+            Phase::WritingEvents,
+            Phase::Reading("spend"),
+            Phase::WritingSpend
+        ]
     );
     let last = |phase| *reports.iter().rfind(|now| now.phase == phase).unwrap();
-    let events = last(Phase::ReadingEvents);
+    let events = last(Phase::Reading("events"));
     // The header is no row, but its bytes are read.
     let header = CSV.iter().position(|byte| *byte == b'\n').unwrap() as u64 + 1;
     assert_eq!(events.rows, 3);
     assert_eq!(events.total_bytes, Some(CSV.len() as u64));
     assert!(events.bytes == CSV.len() as u64 || events.bytes == CSV.len() as u64 - header, "{events:?}");
     assert_eq!((last(Phase::ReceivingInputs).rows, last(Phase::WritingEvents).rows), (1, 3));
-    assert_eq!((last(Phase::ReadingSpend).rows, last(Phase::WritingSpend).rows), (1, 1));
+    assert_eq!((last(Phase::Reading("spend")).rows, last(Phase::WritingSpend).rows), (1, 1));
     let totals = [Phase::WritingEvents, Phase::WritingSpend].map(|phase| last(phase).total_rows);
     assert_eq!(totals, [Some(3), Some(1)]);
 }

@@ -16,7 +16,7 @@ fn one(column: &str, value: Option<&str>) -> RecordBatch {
 
 /// Returns the column, value and reason of the fault of a row with this value.
 fn refused(column: &str, value: Option<&str>) -> (String, String, Reason) {
-    let fault = Targets::default().read(&one(column, value), |name| name == "spend").unwrap().faults.remove(0);
+    let fault = Targets::default().read(&one(column, value), &|name| name == "spend").unwrap().faults.remove(0);
     (fault.column, fault.value, fault.reason)
 }
 
@@ -40,8 +40,8 @@ fn a_later_row_replaces_one_with_the_same_key() {
         ("note", vec![None; 4]),
     ]);
     let mut targets = Targets::default();
-    let read = targets.read(&batch, |_| true).unwrap();
-    assert_eq!((read.rows, read.faults.len(), read.replaced), (vec![0, 1, 2, 3], 0, 1));
+    let read = targets.read(&batch, &|_| true).unwrap();
+    assert_eq!((read.rows, read.faults.len(), read.replaced), (4, 0, 1));
     let all: Vec<_> = targets.iter().map(|(key, value)| (key.clone(), value)).collect();
     let expected = [
         (key("a", "2026-05-01", "spend", ""), 2_500_000),
@@ -90,7 +90,7 @@ fn each_bad_value_is_rejected() {
 
 #[test]
 fn a_missing_or_misspelled_column_is_refused() {
-    let refused = |batch: &RecordBatch| Targets::default().read(batch, |_| true).unwrap_err().to_string();
+    let refused = |batch: &RecordBatch| Targets::default().read(batch, &|_| true).unwrap_err().to_string();
     let account = texts(&[(ACCOUNT, vec![Some("a")])]);
     assert_eq!(refused(&account), "expected the columns `month`, `metric` and `value`, but found `account`");
     let mut columns = vec![(ACCOUNT, vec![Some("a")]), (MONTH, vec![Some("2026-05")])];

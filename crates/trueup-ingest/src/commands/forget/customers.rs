@@ -1,7 +1,7 @@
 //! The customers that a dataset forgets, as a file lists them.
 
-use crate::accounts::read_whole;
 use crate::error::ErrorContext;
+use crate::held::read_whole;
 use crate::monitor::Phase;
 use crate::read::TableReader;
 use crate::table::Table;
@@ -29,10 +29,10 @@ pub(super) fn read(
 ) -> Result<(), IngestError> {
     let (input, limit) = (Input::given(path), reader.limits.table_bytes());
     reader.monitor.begin(Phase::ReadingCustomers, Some(input.size()));
-    read_whole(&input, (Table::Events, None), reader, &mut InputProtocol::default(), &mut |batch| {
+    read_whole(&input, Table::Events, reader, &mut InputProtocol::default(), &mut |batch| {
         let read = read_customers(batch)?;
         let added = add(&read.batch, customers).doing("read customers").and_then(|()| check_size(customers, limit));
-        Ok((read.rows.len(), read.faults, added))
+        Ok((read.batch.num_rows(), read.faults, added))
     })
 }
 

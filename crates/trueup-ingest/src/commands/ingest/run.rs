@@ -17,9 +17,7 @@ use crate::records::DeliveredRecords;
 use crate::rejects::{self, FaultyRows, RejectsWriter};
 use crate::table::Table;
 use crate::version::{BegunVersion, Scratch, VersionFiles};
-use crate::{
-    IngestError, IngestSummary, Input, Outputs, RemovedSource, RowCounts, accounts, events, insights, spend, targets,
-};
+use crate::{IngestError, IngestSummary, Input, Outputs, RemovedSource, RowCounts, events, held, insights, spend};
 use arrow_schema::Schema;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -27,11 +25,12 @@ use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 use trueup_core::dataset::manifest::{Manifest, OtherTzdata, checksum};
 use trueup_core::dataset::{
-    Commit, CommitOperation, ControlTotals, ForgottenCustomers, InputProtocol, RemoteFile, manifest_file,
-    read_definitions, read_mapping, without_credentials,
+    Commit, CommitOperation, ForgottenCustomers, InputProtocol, RemoteFile, manifest_file, read_definitions,
+    read_mapping, without_credentials,
 };
 use trueup_core::definitions::Definitions;
-use trueup_core::model::{Accounts, tzdata_release};
+use trueup_core::dictionary;
+use trueup_core::model::{Accounts, Targets, tzdata_release};
 
 impl Ingestion {
     /// Ingests after the newest version. It can be attempted again if all inputs can be read again, and rejected rows
@@ -95,14 +94,14 @@ impl Ingestion {
         };
         let mut plan = BatchPlan::new(given, &mapped, latest.as_ref(), self.batch_settings(run), files, monitor)?;
         if !plan.changes_accounts() {
-            plan.decide(&accounts::stored(latest.as_ref(), dir)?)?;
+            plan.decide(&held::stored_accounts(latest.as_ref(), dir)?)?;
         }
         let removed = self.replaced_source.clone().map(|source| RemovedSource { source, ..RemovedSource::default() });
         let mut summary = IngestSummary { version: version.number() - 1, removed, ..IngestSummary::default() };
         if plan.is_empty() && self.replaced_source.is_none() {
             plan.repeated_events().into_iter().for_each(|protocol| summary.set(Table::Events, protocol));
             summary.warnings.extend(plan.warning());
-            let accounts = accounts::stored(latest.as_ref(), dir)?;
+            let accounts = held::stored_accounts(latest.as_ref(), dir)?;
             let other_tzdata = latest.and_then(|latest| latest.other_tzdata(&accounts));
             summary.warnings.extend(other_tzdata.map(|other| other.to_string()));
             return Ok(summary);
@@ -273,21 +272,14 @@ impl Ingestion {
 
     /// Checks that a table with rejected rows has other rows, too, and that no more rows are rejected than allowed.
     fn check_rejects(&self, summary: &IngestSummary) -> Result<(), IngestError> {
-        let IngestSummary { events, spend, accounts, insights, targets, .. } = summary;
-        let counts = [
-            (Table::Accounts, accounts),
-            (Table::Events, events),
-            (Table::Spend, spend),
-            (Table::Insights, insights),
-            (Table::Targets, targets),
-        ];
+        let counts = Table::ALL.map(|table| (table, summary.counts(table)));
         for (table, counts) in counts {
             if counts.taken + counts.forgotten == 0 && counts.rejected > 0 {
                 return Err(ErrorKind::AllRejected { table: table.name(), rows: counts.rejected }.into());
             }
         }
         let tables = counts.map(|(_, counts)| {
-            let RowCounts { taken, rejected, forgotten, .. } = *counts;
+            let RowCounts { taken, rejected, forgotten, .. } = counts;
             (rejected, rejected + taken + forgotten)
         });
         match self.max_rejects.filter(|limit| limit.is_exceeded(&tables)) {
@@ -354,9 +346,13 @@ impl Ingestion {
         }
         if let Some(inputs) = plan.inputs(Table::Targets) {
             let definitions = definitions_in(dir, Some(manifest))?;
+            let is_metric = |name: &str| dictionary::metric(name).is_some() || definitions.metric(name).is_some();
+            let stored = manifest.targets.as_slice();
+            let mut targets: Targets = held::stored(stored, dir)?;
+            let rows = (&mut targets, stored);
             let protocol;
             (manifest.targets, protocol) =
-                targets::ingest(&inputs, &manifest.targets, dir, &definitions, &mut version.files, reader)?;
+                held::ingest(Table::Targets, &inputs, rows, &is_metric, &mut version.files, reader)?;
             summary.set(Table::Targets, protocol);
         }
         Ok(())
@@ -378,34 +374,32 @@ pub(super) fn write_accounts(
     reader: &mut TableReader<'_>,
     summary: &mut IngestSummary,
 ) -> Result<(Accounts, ZoneChanges, Manifest), IngestError> {
-    let mut all_accounts = accounts::stored(latest.as_ref(), dir)?;
-    let older_tzdata = match latest.as_ref().and_then(|latest| latest.other_tzdata(&all_accounts)) {
+    let stored_accounts = held::stored_accounts(latest.as_ref(), dir)?;
+    let older_tzdata = match latest.as_ref().and_then(|latest| latest.other_tzdata(&stored_accounts)) {
         Some(newer @ OtherTzdata::Newer(_)) => return Err(ErrorKind::NewerTzdata(newer).into()),
         Some(OtherTzdata::Older(older)) => Some(older),
         None => None,
     };
-    let mut account_files = None;
-    let mut zone_changes = ZoneChanges::default();
+    let mut accounts = stored_accounts.clone();
+    let mut account_files = latest.as_ref().map_or_else(Vec::new, |latest| latest.accounts.clone());
     if let Some(inputs) = plan.inputs(Table::Accounts) {
-        let (new, mut protocol) = accounts::read(&inputs, reader)?;
-        zone_changes = accounts::zone_changes(&all_accounts, &new, latest.as_ref(), dir)?;
-        let replaced = new.iter().filter(|account| all_accounts.get(&account.key).is_some()).count();
-        protocol.replaced_others = ControlTotals::of_rows(replaced as u64);
+        let rows = (&mut accounts, account_files.as_slice());
+        let protocol;
+        (account_files, protocol) =
+            held::ingest(Table::Accounts, &inputs, rows, &|_| true, &mut version.files, reader)?;
         summary.set(Table::Accounts, protocol);
-        all_accounts.merge(new);
-        accounts::check_size(&all_accounts, reader.limits.table_bytes())?;
-        account_files = Some(accounts::write(&all_accounts, &mut version.files)?);
     }
+    let mut zone_changes = ZoneChanges::find(&stored_accounts, &accounts, latest.as_ref(), dir)?;
     if let (Some(older), Some(latest)) = (older_tzdata, &latest) {
-        zone_changes.add_changed_rules(older, &all_accounts, latest, dir, reader.monitor)?;
+        zone_changes.add_changed_rules(older, &accounts, latest, dir, reader.monitor)?;
     }
     // The version gets its number, and what there is to say of its commit, when it is published.
     let mut manifest = latest.unwrap_or_else(|| {
         Manifest::new(0, "", Commit::after(None, UNIX_EPOCH, CommitOperation::Ingest, Duration::ZERO))
     });
-    manifest.accounts = account_files.unwrap_or(manifest.accounts);
+    manifest.accounts = account_files;
     tzdata_release().clone_into(&mut manifest.tzdata);
-    Ok((all_accounts, zone_changes, manifest))
+    Ok((accounts, zone_changes, manifest))
 }
 
 /// Returns the names that a version of the dataset defines.
