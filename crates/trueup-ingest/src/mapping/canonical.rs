@@ -1,7 +1,7 @@
 //! The canonical tables and the types of their columns.
 
 use crate::table::Table;
-use trueup_core::model::{ACCOUNT_COLUMNS, RECORD_COLUMN, SPEND_COLUMNS, Stage, TARGET_COLUMNS};
+use trueup_core::model::{RECORD_COLUMN, Stage};
 
 /// What the values of a canonical column are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,28 +31,17 @@ pub(super) fn stage_names() -> [&'static str; 6] {
 }
 
 impl Table {
-    /// Returns the columns that such a table of a mapping may have; `None` if it may have any.
-    pub(super) const fn columns(self) -> Option<&'static [&'static str]> {
-        match self {
-            Self::Events | Self::Insights => None,
-            Self::Spend => Some(&SPEND_COLUMNS),
-            Self::Accounts => Some(&ACCOUNT_COLUMNS),
-            Self::Targets => Some(&TARGET_COLUMNS),
-        }
-    }
-
     /// Returns the type of a column.
     pub(super) fn column_type(self, column: &str) -> ColumnType {
         match (self, column) {
-            (_, "account") | (Self::Events, "opportunityId") | (Self::Targets, "month" | "metric") => ColumnType::Key,
             (Self::Events, "type") => ColumnType::Stage,
             (Self::Events, "dateTime") => ColumnType::Instant,
             (Self::Events | Self::Spend, "date") => ColumnType::Day,
-            (Self::Events, "total") | (Self::Spend, "adSpend" | "managementFee") | (Self::Targets, "value") => {
-                ColumnType::Amount
-            }
+            (Self::Targets, "value") => ColumnType::Amount,
+            _ if self.amounts().contains(&column) => ColumnType::Amount,
             (Self::Spend, "clicks" | "impressions") => ColumnType::Count,
             (Self::Accounts, "leadGrading") => ColumnType::Truth,
+            _ if self.required().contains(&column) => ColumnType::Key,
             (Self::Events, "eventId" | RECORD_COLUMN) => ColumnType::Text,
             (Self::Events, _) => ColumnType::Dimension,
             _ => ColumnType::Text,
