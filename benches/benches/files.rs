@@ -55,7 +55,8 @@ fn publish_files(from: &Path, to: &Path, count: usize) {
     for file in manifest.files() {
         fs::create_dir_all(to.join(&file.path).parent().unwrap()).unwrap();
     }
-    fs::copy(from.join(&manifest.accounts[0].path), to.join(&manifest.accounts[0].path)).unwrap();
+    let accounts = &manifest.named("accounts").unwrap().path;
+    fs::copy(from.join(accounts), to.join(accounts)).unwrap();
     let bytes = encode_list(&manifest.events).unwrap();
     let mut sums = BlockHasher::default();
     sums.add(&bytes);

@@ -104,7 +104,7 @@ use crate::scan::{EventColumns, EventProjection, SpendColumns, SpendProjection};
 use crate::{Day, Error, Interrupt, MemoryBudget, QueryError, UnknownField};
 use counted_cache::CountedCache;
 use insights::InsightFile;
-use manifest::{Manifest, RowGroupEntry};
+use manifest::{MAPPING_FOLDER, Manifest, RowGroupEntry};
 use row_group::read_each;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -130,7 +130,7 @@ pub struct Dataset {
     columns: Arc<BTreeSet<String>>,
     events: Vec<RowGroup<EventColumns>>,
     spend: Vec<RowGroup<SpendColumns>>,
-    insights: Vec<Arc<InsightFile>>,
+    insights: Option<Arc<InsightFile>>,
     targets: Arc<Targets>,
     cache: Arc<CountedCache>,
     results: Arc<ResultCache>,
@@ -155,7 +155,8 @@ impl Dataset {
     /// # Errors
     /// The file is missing, unreadable or damaged.
     pub fn mapping(&self) -> Result<Option<String>, Error> {
-        let stored = self.folder.as_ref().zip(self.manifest.as_ref().and_then(|manifest| manifest.mapping.as_ref()));
+        let stored =
+            self.folder.as_ref().zip(self.manifest.as_ref().and_then(|manifest| manifest.named(MAPPING_FOLDER)));
         Ok(stored.map(|(folder, file)| read_mapping(folder, file)).transpose()?)
     }
 

@@ -18,33 +18,32 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
-use trueup_core::dataset::manifest::{DataFile, Manifest, RowGroupEntry};
+use trueup_core::dataset::manifest::{ACCOUNTS, DataFile, Manifest, RowGroupEntry};
 use trueup_core::dataset::{ControlTotals, InputProtocol, TableProtocol, read_held};
 use trueup_core::model::{Accounts, CellFault, HeldTable, TableFault};
 
 /// Reads the accounts that the dataset holds.
 pub(crate) fn stored_accounts(manifest: Option<&Manifest>, dir: &Path) -> Result<Accounts, IngestError> {
-    stored(manifest.map_or(&[][..], |manifest| &manifest.accounts), dir)
+    stored(manifest.and_then(|manifest| manifest.named(ACCOUNTS)), dir)
 }
 
 /// Reads the rows of a table that the dataset holds.
-pub(crate) fn stored<T: HeldTable>(files: &[DataFile], dir: &Path) -> Result<T, IngestError> {
-    // There is at most one file.
-    let read = files.first().map(|file| read_held(dir, file).of_dataset(&dir.join(&file.path)));
+pub(crate) fn stored<T: HeldTable>(file: Option<&DataFile>, dir: &Path) -> Result<T, IngestError> {
+    let read = file.map(|file| read_held(dir, file).of_dataset(&dir.join(&file.path)));
     Ok(read.transpose()?.unwrap_or_default())
 }
 
-/// Adds the rows of some inputs to the stored `rows`. Returns all files of the table in the next version: one file with
-/// all rows, or the `stored` files if the inputs have no sound row or if faulty rows make the ingest fail. Reads on one
-/// thread, in the order of the inputs, because rows replace one another.
+/// Adds the rows of some inputs to the stored `rows`. Returns a new file of all rows, or `None` if the inputs have no
+/// sound row or if faulty rows make the ingest fail. Reads on one thread, in the order of the inputs, because rows
+/// replace one another.
 pub(crate) fn ingest<T: HeldTable>(
     table: Table,
     inputs: &[&Input],
-    (rows, stored): (&mut T, &[DataFile]),
+    rows: &mut T,
     is_metric: &dyn Fn(&str) -> bool,
     version: &mut VersionFiles,
     reader: &mut TableReader<'_>,
-) -> Result<(Vec<DataFile>, TableProtocol), IngestError> {
+) -> Result<(Option<DataFile>, TableProtocol), IngestError> {
     let mut protocol = TableProtocol { inputs: protocols_of(inputs), ..TableProtocol::default() };
     reader.monitor.begin(Phase::Reading(table.name()), Some(inputs.iter().map(|input| input.size()).sum()));
     let limit = reader.limits.table_bytes();
@@ -61,7 +60,7 @@ pub(crate) fn ingest<T: HeldTable>(
     protocol.replaced_others = ControlTotals::of_rows(replaced + rows.merge(new));
     check_size(table, &*rows, limit)?;
     if protocol.taken().rows == 0 || reader.is_refusing() {
-        return Ok((stored.to_vec(), protocol));
+        return Ok((None, protocol));
     }
     let properties = WriterProperties::builder()
         .set_created_by(crate::CREATED_BY.to_owned())
@@ -72,7 +71,7 @@ pub(crate) fn ingest<T: HeldTable>(
     file.write(&[batch])?;
     // Its entry needs neither columns nor row groups.
     let file = DataFile { columns: Arc::default(), row_groups: Arc::default(), ..file.finish()? };
-    Ok((vec![file], protocol))
+    Ok((Some(file), protocol))
 }
 
 /// Checks that all rows together take at most `limit` bytes.

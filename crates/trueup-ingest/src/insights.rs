@@ -28,26 +28,24 @@ const MAX_LINE_BYTES: usize = 16 << 20;
 /// Bytes of memory per document while only its location is held, apart from the key of its account.
 const DOCUMENT_BYTES: usize = 128;
 
-/// Adds the documents of some inputs to the stored documents. Returns all insights files of the next version: one file
-/// with all documents, or the stored files if the inputs have no sound document or if faulty rows make the ingest fail.
+/// Adds the documents of some inputs to the stored documents. Returns a new file of all documents, or `None` if the
+/// inputs have no sound document or if faulty rows make the ingest fail.
 pub(crate) fn ingest(
     inputs: &[&Input],
-    stored: &[DataFile],
+    stored: Option<&DataFile>,
     dir: &Path,
     version: &mut VersionFiles,
     reader: &mut TableReader<'_>,
-) -> Result<(Vec<DataFile>, TableProtocol), IngestError> {
+) -> Result<(Option<DataFile>, TableProtocol), IngestError> {
     let mut protocol = TableProtocol { inputs: protocols_of(inputs), ..TableProtocol::default() };
     let mut replaced = 0;
     let longest = reader.limits.max_text_bytes;
     let mut index = DocumentIndex::new(reader.limits.table_bytes());
-    let mut copies = Vec::new();
     let mut files: Vec<DocumentFile> = Vec::new();
-    for file in stored {
-        let copy = local_copy(dir, file, version, reader.monitor)?;
+    let copy = stored.map(|file| local_copy(dir, file, version, reader.monitor)).transpose()?.flatten();
+    if let Some(file) = stored {
         let dir = copy.as_ref().map_or(dir, Scratch::path);
         let mut file = DocumentFile::Stored(CheckedFile::open(dir, file).of_dataset(&dir.join(&file.path))?);
-        copies.extend(copy);
         let path = file.path().to_owned();
         file.each_line(files.len(), &mut |location, line| {
             reader.monitor.check()?;
@@ -89,9 +87,9 @@ pub(crate) fn ingest(
     }
     protocol.replaced_others = ControlTotals::of_rows(replaced);
     if protocol.taken().rows == 0 || reader.is_refusing() {
-        return Ok((stored.to_vec(), protocol));
+        return Ok((None, protocol));
     }
-    Ok((vec![index.write(&mut files, version)?], protocol))
+    Ok((Some(index.write(&mut files, version)?), protocol))
 }
 
 /// The locations of all documents, by account and date. The documents themselves need not fit in memory: they are read

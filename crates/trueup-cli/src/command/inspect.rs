@@ -82,16 +82,16 @@ fn describe(dataset: &Dataset) -> Result<String, Failure> {
     let mut lines: Vec<(&str, String)> = Vec::new();
     let manifest = dataset.manifest();
     if let Some(manifest) = manifest {
-        let Manifest { version, schema_version, created_by, tzdata, events, spend, insights, targets, .. } = manifest;
-        let size = |files| size_of(manifest, files);
+        let Manifest { version, schema_version, created_by, tzdata, .. } = manifest;
+        let [events, spend, _, insights, targets] = manifest.tables().map(|(_, files)| size_of(manifest, files));
         lines.push(("version", format!("{version}, layout {schema_version}, written by {created_by}")));
         lines.push(("tzdata", tzdata.clone()));
         let row_groups = number::counted(dataset.event_row_groups() as u64, "row group");
-        lines.push(("events", format!("{}, {row_groups}", size(events))));
-        lines.push(("spend", size(spend)));
-        lines.push(("insights", size(insights)));
-        if !targets.is_empty() {
-            lines.push(("targets", format!("{}, of {}", size(targets), list(dataset.targets().metrics().into_iter()))));
+        lines.push(("events", format!("{events}, {row_groups}")));
+        lines.push(("spend", spend));
+        lines.push(("insights", insights));
+        if manifest.named("targets").is_some() {
+            lines.push(("targets", format!("{targets}, of {}", list(dataset.targets().metrics().into_iter()))));
         }
     }
     let keys = dataset.account_keys().map_err(trueup::Error::from)?;

@@ -137,7 +137,7 @@ fn inspect_prints_json() {
         found,
         json!({
             "version": 1,
-            "layout": 7,
+            "layout": 8,
             "createdBy": concat!("trueup ", env!("CARGO_PKG_VERSION")),
             "tzdata": trueup::tzdata_release(),
             "tables": {

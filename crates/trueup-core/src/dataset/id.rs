@@ -1,6 +1,6 @@
 //! The identity of a version of a dataset.
 
-use super::manifest::{Manifest, checksum, hex};
+use super::manifest::{DEFINITIONS_FOLDER, Manifest, checksum, hex};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -29,7 +29,7 @@ impl DatasetId {
         for file in &manifest.deletion_vectors {
             digest.update(format!("vectors {} {}\n", file.path, file.blake3).as_bytes());
         }
-        if let Some(file) = &manifest.definitions {
+        if let Some(file) = manifest.named(DEFINITIONS_FOLDER) {
             digest.update(format!("definitions {} {}\n", file.path, file.blake3).as_bytes());
         }
         Self { version: manifest.version, files: hex(digest.finalize().as_bytes()) }

@@ -116,18 +116,13 @@ impl Dataset {
         interrupt: &Interrupt,
     ) -> Result<Insights, Error> {
         interrupt.check()?;
-        let mut found = Insights::default();
-        for insights in &self.insights {
-            let index = insights.index(interrupt)?;
-            let locations = index.find(accounts, range, insights.file.path())?;
-            let matched = found.matched() + locations.len();
-            if matched > limit {
-                found = Insights::counted(matched);
-            } else if !locations.is_empty() {
-                found.add(insights.file.open()?, &locations);
-            }
+        let Some(insights) = &self.insights else { return Ok(Insights::default()) };
+        let index = insights.index(interrupt)?;
+        let locations = index.find(accounts, range, insights.file.path())?;
+        if locations.len() > limit || locations.is_empty() {
+            return Ok(Insights::counted(locations.len()));
         }
-        Ok(found)
+        Ok(Insights::found(&insights.file.open()?, &locations))
     }
 }
 

@@ -15,19 +15,32 @@ pub use super::seal::checksum;
 pub use crate::text::hex;
 
 /// The version of the layout that this crate writes and reads.
-pub const SCHEMA_VERSION: u32 = 7;
+pub const SCHEMA_VERSION: u32 = 8;
+
+/// The table of accounts, and the folder of its file.
+pub const ACCOUNTS: &str = "accounts";
+
+/// The table of insight documents, one JSON object per line, sorted by account and date; and the folder of its file.
+pub const INSIGHTS: &str = "insights";
+
+/// The table of targets, and the folder of its file.
+pub const TARGETS: &str = "targets";
 
 /// The folder of the [`FileLists`].
 pub const LISTS_FOLDER: &str = "lists";
 
-/// The folder of the definitions of metrics and dimensions.
+/// The folder of the metrics and dimensions that users define, in TOML.
 pub const DEFINITIONS_FOLDER: &str = "definitions";
 
-/// The folder of the mapping that later ingests use.
+/// The folder of the mapping of the last ingest that was given one, which later ingests use, in TOML.
 pub const MAPPING_FOLDER: &str = "mapping";
 
-/// The folder of the lists of [forgotten customers](super::ForgottenCustomers).
+/// The folder of the lists of [forgotten customers](super::ForgottenCustomers), whose events later ingests leave out.
+/// Every later version has the same list or a longer one.
 pub const FORGOTTEN_FOLDER: &str = "forgotten";
+
+/// What a version has at most one file of, each in the folder of its name.
+const NAMED: [&str; 6] = [ACCOUNTS, INSIGHTS, TARGETS, DEFINITIONS_FOLDER, MAPPING_FOLDER, FORGOTTEN_FOLDER];
 
 /// The folder of the lists of [batches](super::Batch).
 pub const BATCHES_FOLDER: &str = "batches";
@@ -67,23 +80,9 @@ pub struct Manifest {
     /// Spend files, in the order of their lists; each is sorted by calendar quarter, account and date.
     #[serde(skip)]
     pub spend: Vec<DataFile>,
-    /// Account files; at most one.
-    pub accounts: Vec<DataFile>,
-    /// Files of insight documents, one JSON object per line, sorted by account and date; at most one.
-    pub insights: Vec<DataFile>,
-    /// Files of targets; at most one.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub targets: Vec<DataFile>,
-    /// The metrics and dimensions that users define, in TOML; `None` if nothing is defined.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub definitions: Option<DataFile>,
-    /// The mapping of the last ingest that was given one, in TOML; `None` if none was.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mapping: Option<DataFile>,
-    /// The customers whose events later ingests leave out; `None` if nobody was forgotten. Every later version has this
-    /// list or a longer one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub forgotten: Option<DataFile>,
+    /// The files of which there is at most one each, by the name of their folder: those of [`ACCOUNTS`], [`INSIGHTS`]
+    /// and [`TARGETS`], and those of definitions, of a mapping and of forgotten customers.
+    pub named: BTreeMap<String, DataFile>,
     /// Files of deletion vectors, the oldest first: which rows of events and spend were superseded after their files
     /// were written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -214,13 +213,11 @@ pub enum ManifestFault {
         /// The path.
         path: String,
     },
-    /// A table that has at most one file has several.
-    #[error("expected at most one file of {table}, but found {found}")]
-    TooManyFiles {
-        /// The table.
-        table: &'static str,
-        /// The number of its files.
-        found: usize,
+    /// A later program has named a file that this program does not know.
+    #[error("this program does not know the file of `{}`", name.escape_default())]
+    UnknownFile {
+        /// Its name.
+        name: String,
     },
     /// A checksum has the wrong length, or is not in lower-case hex.
     #[error("a checksum of the file `{path}` has the wrong length, or is not in lower-case hex")]
@@ -278,12 +275,7 @@ impl Manifest {
             lists: FileLists::default(),
             events: Vec::new(),
             spend: Vec::new(),
-            accounts: Vec::new(),
-            insights: Vec::new(),
-            targets: Vec::new(),
-            definitions: None,
-            mapping: None,
-            forgotten: None,
+            named: BTreeMap::new(),
             deletion_vectors: Vec::new(),
             superseded: BTreeMap::new(),
             batches: Vec::new(),
@@ -293,37 +285,13 @@ impl Manifest {
     /// Returns whether the files of two manifests say the same. Then so do the lists and deletion vectors, whose
     /// checksums they hold.
     pub(super) fn has_same_contents(&self, other: &Self) -> bool {
-        let Self {
-            schema_version,
-            version,
-            created_by,
-            commit,
-            purge,
-            tzdata,
-            lists,
-            events: _,
-            spend: _,
-            accounts,
-            insights,
-            targets,
-            definitions,
-            mapping,
-            forgotten,
-            deletion_vectors,
-            superseded: _,
-            batches,
-        } = self;
-        (schema_version, version, created_by, commit, purge)
-            == (&other.schema_version, &other.version, &other.created_by, &other.commit, &other.purge)
-            && (tzdata, lists, accounts, insights) == (&other.tzdata, &other.lists, &other.accounts, &other.insights)
-            && (targets, definitions) == (&other.targets, &other.definitions)
-            && (mapping, forgotten) == (&other.mapping, &other.forgotten)
-            && (deletion_vectors, batches) == (&other.deletion_vectors, &other.batches)
+        let json = |manifest: &Self| serde_json::to_vec(manifest).ok();
+        json(self).is_some_and(|own| Some(own) == json(other))
     }
 
     /// Checks what the rest of the program relies on: each path leads to a file of the dataset and occurs once,
-    /// accounts, insights and targets have at most one file each, checksums are well formed, lists and row groups add
-    /// up, deletion vectors fit their files, and another version can follow.
+    /// the names of named files are known, checksums are well formed, lists and row groups add up, deletion vectors fit
+    /// their files, and another version can follow.
     ///
     /// # Errors
     /// The first fault.
@@ -366,27 +334,19 @@ impl Manifest {
             return Err(ManifestFault::Version { found: self.version });
         }
         let mut paths = HashSet::new();
-        for (table, files) in self.tables() {
-            if matches!(table, "accounts" | "insights" | "targets") && files.len() > 1 {
-                return Err(ManifestFault::TooManyFiles { table, found: files.len() });
-            }
-            for file in files {
-                file.check(table)?;
-                if !paths.insert(&file.path) {
-                    return Err(ManifestFault::RepeatedFile { path: file.path.clone() });
-                }
-            }
+        for (name, file) in &self.named {
+            let Some(folder) = NAMED.into_iter().find(|known| known == name) else {
+                return Err(ManifestFault::UnknownFile { name: name.clone() });
+            };
+            file.check(folder)?;
         }
-        if let Some(file) = &self.definitions {
-            file.check(DEFINITIONS_FOLDER)?;
-        }
-        if let Some(file) = &self.mapping {
-            file.check(MAPPING_FOLDER)?;
-        }
-        if let Some(file) = &self.forgotten {
-            file.check(FORGOTTEN_FOLDER)?;
-        }
-        for (folder, files) in [(VECTORS_FOLDER, &self.deletion_vectors), (BATCHES_FOLDER, &self.batches)] {
+        let several = [
+            ("events", &self.events),
+            ("spend", &self.spend),
+            (VECTORS_FOLDER, &self.deletion_vectors),
+            (BATCHES_FOLDER, &self.batches),
+        ];
+        for (folder, files) in several {
             for file in files {
                 file.check(folder)?;
                 if !paths.insert(&file.path) {
@@ -412,25 +372,31 @@ impl Manifest {
         [("events", &self.lists.events, &self.events), ("spend", &self.lists.spend, &self.spend)]
     }
 
-    /// Returns all files of the version: those of the tables, the definitions, the mapping, the forgotten customers,
-    /// the lists of files, the deletion vectors, and the lists of batches.
+    /// Returns all files of the version: those of events and spend, the named ones, the lists of files, the deletion
+    /// vectors, and the lists of batches.
     pub fn files(&self) -> impl Iterator<Item = &DataFile> {
         let lists = self.lists.events.iter().chain(&self.lists.spend).map(|list| &list.file);
-        let others = self.definitions.iter().chain(&self.mapping).chain(&self.forgotten).chain(lists);
-        let others = others.chain(&self.deletion_vectors).chain(&self.batches);
-        self.tables().into_iter().flat_map(|(_, files)| files).chain(others)
+        let others = lists.chain(&self.deletion_vectors).chain(&self.batches);
+        self.events.iter().chain(&self.spend).chain(self.named.values()).chain(others)
+    }
+
+    /// Returns the file of a name, such as [`ACCOUNTS`] or [`DEFINITIONS_FOLDER`]; `None` if there is none.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Option<&DataFile> {
+        self.named.get(name)
+    }
+
+    /// Names a file by its folder, in place of the file that had this name.
+    pub fn set_named(&mut self, file: DataFile) {
+        let folder = file.path.split('/').next().unwrap_or_default();
+        self.named.insert(folder.to_owned(), file);
     }
 
     /// Returns the files of each table, with the name of its folder.
     #[must_use]
     pub fn tables(&self) -> [(&'static str, &[DataFile]); 5] {
-        [
-            ("events", &self.events),
-            ("spend", &self.spend),
-            ("accounts", &self.accounts),
-            ("insights", &self.insights),
-            ("targets", &self.targets),
-        ]
+        let named = |table: &'static str| (table, self.named(table).map_or(&[][..], std::slice::from_ref));
+        [("events", &self.events), ("spend", &self.spend), named(ACCOUNTS), named(INSIGHTS), named(TARGETS)]
     }
 }
 

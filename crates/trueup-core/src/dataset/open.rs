@@ -7,7 +7,7 @@ use super::decode_ahead::decode_ahead;
 use super::error::DatasetError;
 use super::id::DatasetId;
 use super::insights::InsightFile;
-use super::manifest::{DataFile, Manifest, RowGroupEntry, checksum};
+use super::manifest::{ACCOUNTS, DEFINITIONS_FOLDER, DataFile, INSIGHTS, Manifest, RowGroupEntry, TARGETS, checksum};
 use super::result_cache::ResultCache;
 use super::table_file::TableFile;
 use super::{Dataset, RowGroup};
@@ -127,7 +127,7 @@ impl Dataset {
 }
 
 /// The tables that are not read in row groups.
-type SmallTables = (Arc<Accounts>, Vec<Arc<InsightFile>>, Arc<Targets>);
+type SmallTables = (Arc<Accounts>, Option<Arc<InsightFile>>, Arc<Targets>);
 
 /// Reads the accounts and the targets of a version, and checks the length of its insights, at the same time. Files of
 /// `former` are not read again.
@@ -137,16 +137,17 @@ fn open_small_tables(
     former: Option<(&Dataset, &Manifest)>,
 ) -> Result<SmallTables, DatasetError> {
     let open_insights = || {
-        if let Some((dataset, _)) = former.filter(|(_, open)| open.insights == manifest.insights) {
+        if let Some((dataset, _)) = former.filter(|(_, open)| open.named(INSIGHTS) == manifest.named(INSIGHTS)) {
             return Ok(dataset.insights.clone());
         }
-        manifest.insights.iter().map(|file| InsightFile::open(folder, file).map(Arc::new)).collect()
+        let opened = manifest.named(INSIGHTS).map(|file| InsightFile::open(folder, file).map(Arc::new));
+        opened.transpose()
     };
-    let former_accounts = former.map(|(dataset, open)| (&dataset.accounts, open.accounts.as_slice()));
-    let former_targets = former.map(|(dataset, open)| (&dataset.targets, open.targets.as_slice()));
-    let open_targets = || open_held(folder, &manifest.targets, former_targets);
+    let former_accounts = former.map(|(dataset, open)| (&dataset.accounts, open.named(ACCOUNTS)));
+    let former_targets = former.map(|(dataset, open)| (&dataset.targets, open.named(TARGETS)));
+    let open_targets = || open_held(folder, manifest.named(TARGETS), former_targets);
     let (accounts, (insights, targets)) = rayon::join(
-        || open_held(folder, &manifest.accounts, former_accounts),
+        || open_held(folder, manifest.named(ACCOUNTS), former_accounts),
         || rayon::join(open_insights, open_targets),
     );
     Ok((accounts?, insights?, targets?))
@@ -155,14 +156,13 @@ fn open_small_tables(
 /// Reads a table that is held as a whole, unless `former` has the same file.
 fn open_held<T: HeldTable>(
     folder: &Path,
-    files: &[DataFile],
-    former: Option<(&Arc<T>, &[DataFile])>,
+    file: Option<&DataFile>,
+    former: Option<(&Arc<T>, Option<&DataFile>)>,
 ) -> Result<Arc<T>, DatasetError> {
-    match (former, files) {
-        (Some((table, open)), _) if open == files => Ok(table.clone()),
-        // There is at most one file.
-        (_, [file, ..]) => Ok(Arc::new(read_held(folder, file)?)),
-        (_, []) => Ok(Arc::default()),
+    match (former, file) {
+        (Some((table, open)), _) if open == file => Ok(table.clone()),
+        (_, Some(file)) => Ok(Arc::new(read_held(folder, file)?)),
+        (_, None) => Ok(Arc::default()),
     }
 }
 
@@ -236,7 +236,7 @@ fn stored_definitions(
     columns: &BTreeSet<String>,
     former: Option<&Definitions>,
 ) -> Result<Definitions, DatasetError> {
-    let Some(file) = &manifest.definitions else { return Ok(Definitions::default()) };
+    let Some(file) = manifest.named(DEFINITIONS_FOLDER) else { return Ok(Definitions::default()) };
     // The definitions keep what they have made of the texts of decoded columns.
     let same = former.filter(|former| checksum(former.text()) == file.blake3);
     let definitions = same.map_or_else(|| read_definitions(folder, file), |same| Ok(same.clone()))?;
@@ -316,7 +316,7 @@ impl Dataset {
             folder: None,
             opened: SystemTime::now(),
             manifest: None,
-            insights: Vec::new(),
+            insights: None,
             definitions: Definitions::default(),
             accounts: Arc::new(accounts),
             targets: Arc::new(Targets::from_batches(&tables.targets)?),

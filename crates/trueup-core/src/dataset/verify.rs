@@ -7,7 +7,9 @@ use super::checked_file::{CheckedFile, StartedReads};
 use super::error::DatasetError;
 use super::forgotten::read_forgotten;
 use super::insights::for_each;
-use super::manifest::{DataFile, Manifest, RowGroupEntry};
+use super::manifest::{
+    ACCOUNTS, DEFINITIONS_FOLDER, DataFile, FORGOTTEN_FOLDER, MAPPING_FOLDER, Manifest, RowGroupEntry, TARGETS,
+};
 use super::open::{read_definitions, read_held, read_mapping};
 use super::table_file::TableFile;
 use crate::error::Error;
@@ -73,20 +75,7 @@ impl Verification {
     ) -> Result<Self, Error> {
         let folder = folder.as_ref();
         let manifest = manifest(folder, as_of)?;
-        let Manifest {
-            lists,
-            events,
-            spend,
-            accounts,
-            insights,
-            targets,
-            definitions,
-            mapping,
-            forgotten,
-            deletion_vectors,
-            batches,
-            ..
-        } = &manifest;
+        let Manifest { lists, events, spend, named, deletion_vectors, batches, .. } = &manifest;
         let lists = || lists.events.iter().chain(&lists.spend).map(|list| &list.file);
         let mut check = FileCheck {
             folder,
@@ -110,23 +99,8 @@ impl Verification {
         for file in batches {
             check.file(file, |file| Ok(read_batch_list(folder, file).map(drop)?));
         }
-        for file in accounts {
-            check.file(file, |file| Ok(read_held::<Accounts>(folder, file).map(drop)?));
-        }
-        if let Some(file) = definitions {
-            check.file(file, |file| Ok(read_definitions(folder, file).map(drop)?));
-        }
-        if let Some(file) = mapping {
-            check.file(file, |file| Ok(read_mapping(folder, file).map(drop)?));
-        }
-        if let Some(file) = forgotten {
-            check.file(file, |file| Ok(read_forgotten(folder, file).map(drop)?));
-        }
-        for file in insights {
-            check.file(file, |file| check_insights(folder, file));
-        }
-        for file in targets {
-            check.file(file, |file| Ok(read_held::<Targets>(folder, file).map(drop)?));
+        for (name, file) in named {
+            check.file(file, |file| Ok(check_named(folder, name, file)?));
         }
         Ok(check.found)
     }
@@ -346,8 +320,21 @@ fn check_spend(file: &TableFile) -> Result<(), FileFault> {
     Ok(())
 }
 
+/// Checks what a file of a name holds.
+fn check_named(folder: &Path, name: &str, file: &DataFile) -> Result<(), DatasetError> {
+    match name {
+        ACCOUNTS => read_held::<Accounts>(folder, file).map(drop),
+        TARGETS => read_held::<Targets>(folder, file).map(drop),
+        DEFINITIONS_FOLDER => read_definitions(folder, file).map(drop),
+        MAPPING_FOLDER => read_mapping(folder, file).map(drop),
+        FORGOTTEN_FOLDER => read_forgotten(folder, file).map(drop),
+        // There is no other name.
+        _ => check_insights(folder, file),
+    }
+}
+
 /// Checks the number of lines, that each is a document, and their order.
-fn check_insights(folder: &Path, promised: &DataFile) -> Result<(), FileFault> {
+fn check_insights(folder: &Path, promised: &DataFile) -> Result<(), DatasetError> {
     let mut last: Option<(String, Day)> = None;
     for_each(folder, promised, |insight| {
         let key = (insight.account, insight.date);
@@ -356,6 +343,5 @@ fn check_insights(folder: &Path, promised: &DataFile) -> Result<(), FileFault> {
         }
         last = Some(key);
         Ok(())
-    })?;
-    Ok(())
+    })
 }

@@ -3,7 +3,7 @@
 use crate::test_dataset::{FILES, SOUND, TestDataset, events};
 use std::fs;
 use std::sync::Arc;
-use trueup_core::dataset::manifest::SCHEMA_VERSION;
+use trueup_core::dataset::manifest::{ACCOUNTS, INSIGHTS, SCHEMA_VERSION};
 use trueup_core::dataset::{AsOf, Verification, manifest_file};
 use trueup_core::{Dataset, DatasetError, Error};
 use trueup_testkit::exhaustive::{bits, step};
@@ -62,8 +62,8 @@ fn a_file_with_another_number_of_rows_is_named_with_both_numbers() {
     Arc::make_mut(&mut stored.manifest.spend[0].row_groups)[0].rows = 2;
     stored.republish();
     assert!(stored.refused().ends_with("spend.parquet` has 3 rows, but the manifest says 2"));
-    stored.manifest.accounts[0].rows = 1;
-    stored.manifest.insights[0].rows = 3;
+    stored.manifest.named.get_mut(ACCOUNTS).unwrap().rows = 1;
+    stored.manifest.named.get_mut(INSIGHTS).unwrap().rows = 3;
     stored.republish();
     let faults = stored.faults();
     assert_eq!(faults.len(), 3, "{faults:?}");
@@ -79,8 +79,8 @@ fn a_file_that_is_not_parquet_is_named() {
         let rows = stored.manifest.files().find(|file| file.path == *name).unwrap().rows;
         let file = stored.described(name, rows);
         let manifest = &mut stored.manifest;
-        let files = [&mut manifest.events, &mut manifest.spend, &mut manifest.accounts];
-        for held in files.into_iter().flatten().filter(|held| held.path == *name) {
+        let files = manifest.events.iter_mut().chain(&mut manifest.spend).chain(manifest.named.values_mut());
+        for held in files.filter(|held| held.path == *name) {
             *held = file.clone();
         }
         stored.republish();

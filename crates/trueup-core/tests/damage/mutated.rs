@@ -20,8 +20,8 @@ const CASES: u64 = 30;
 
 /// Returns the entry of a file in the manifest.
 fn file<'a>(manifest: &'a mut Manifest, name: &str) -> &'a mut DataFile {
-    let tables = [&mut manifest.events, &mut manifest.spend, &mut manifest.accounts, &mut manifest.insights];
-    tables.into_iter().flatten().find(|file| file.path == name).unwrap()
+    let mut files = manifest.events.iter_mut().chain(&mut manifest.spend).chain(manifest.named.values_mut());
+    files.find(|file| file.path == name).unwrap()
 }
 
 fn rewrite(stored: &mut TestDataset, rows: &RecordBatch, properties: WriterPropertiesBuilder) {

@@ -114,13 +114,13 @@ impl TestDataset {
     pub(crate) fn accounts(&mut self, keys: &[&str]) {
         let keys = Arc::new(keys.iter().copied().map(Some).collect::<StringArray>()) as ArrayRef;
         let file = self.parquet("accounts/accounts.parquet", &[batch([("account", keys)])]);
-        self.manifest.accounts = vec![file];
+        self.manifest.set_named(file);
     }
 
     pub(crate) fn insights(&mut self, text: &str) {
         fs::write(self.path("insights/insights.ndjson"), text).unwrap();
         let rows = text.lines().count() as u64;
-        self.manifest.insights = vec![self.described("insights/insights.ndjson", rows)];
+        self.manifest.set_named(self.described("insights/insights.ndjson", rows));
     }
 
     /// Publishes the manifest, with the lists of its files, so that the dataset can be opened.

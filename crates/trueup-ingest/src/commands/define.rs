@@ -3,6 +3,7 @@
 use super::{Action, Command, Run};
 use crate::error::IngestError;
 use std::path::Path;
+use trueup_core::dataset::manifest::DEFINITIONS_FOLDER;
 use trueup_core::dataset::{CommitOperation, read_definitions};
 use trueup_core::definitions::Definitions;
 
@@ -47,7 +48,7 @@ impl Action for Definition<'_> {
 impl Definition<'_> {
     fn replace(&self, run: &Run) -> Result<u64, IngestError> {
         let (mut version, mut manifest) = run.begin_after_newest()?;
-        let stored = match &manifest.definitions {
+        let stored = match manifest.named(DEFINITIONS_FOLDER) {
             None => Some(Definitions::default()),
             // Definitions that cannot be read are replaced.
             Some(file) => read_definitions(run.dataset(), file).ok(),

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use trueup_core::dataset::expiry::{Expiry, GRACE, Orphans};
-use trueup_core::dataset::manifest::{DataFile, Manifest};
+use trueup_core::dataset::manifest::{DEFINITIONS_FOLDER, DataFile, FORGOTTEN_FOLDER, Manifest};
 use trueup_core::dataset::{
     CommitOperation, FORGOTTEN_KEY_BYTES, ForgottenCustomers, manifest_file, read_definitions, read_forgotten,
 };
@@ -254,7 +254,7 @@ impl<'a> ForgetCall<'a> {
     /// the version of `manifest`; `None` if that version has them all.
     fn recorded(&self, manifest: &Manifest, now: SystemTime) -> Result<Option<(ForgottenCustomers, u64)>, IngestError> {
         let dir = self.run.dataset();
-        let mut forgotten = match &manifest.forgotten {
+        let mut forgotten = match manifest.named(FORGOTTEN_FOLDER) {
             Some(file) => stored_forgotten(dir, file)?,
             None => {
                 let mut key = [0; FORGOTTEN_KEY_BYTES];
@@ -406,7 +406,7 @@ fn columns(manifest: &Manifest) -> BTreeSet<String> {
 /// version.
 fn check_definitions(manifest: &Manifest, before: &BTreeSet<String>, dir: &Path) -> Result<(), IngestError> {
     let columns = columns(manifest);
-    match &manifest.definitions {
+    match manifest.named(DEFINITIONS_FOLDER) {
         Some(file) if columns != *before => {
             let definitions = read_definitions(dir, file).of_dataset(&dir.join(&file.path))?;
             definitions.check_columns(&columns).map_err(|fault| ErrorKind::ForgottenColumn(fault).into())

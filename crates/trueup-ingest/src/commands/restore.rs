@@ -8,7 +8,7 @@ use crate::monitor::Phase;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
-use trueup_core::dataset::manifest::{DataFile, Manifest};
+use trueup_core::dataset::manifest::{DataFile, FORGOTTEN_FOLDER, Manifest};
 use trueup_core::dataset::{CommitOperation, DeletionVector, ForgottenCustomers, manifest_file};
 
 /// The restoration of an earlier version: a new version with its content, and with the batches that it was made from,
@@ -79,14 +79,15 @@ impl Restoration {
         let mut manifest = manifest_file::read(run.dataset(), self.to)?;
         version.restore(&manifest);
         let mut summary = RestoreSummary { version: version.number(), forgotten: 0 };
-        if let Some(file) = latest.forgotten.filter(|file| Some(file) != manifest.forgotten.as_ref()) {
-            let forgotten = stored_forgotten(run.dataset(), &file)?;
-            let before = manifest.forgotten.as_ref().map(|file| stored_forgotten(run.dataset(), file)).transpose()?;
+        let before = manifest.named(FORGOTTEN_FOLDER);
+        if let Some(file) = latest.named(FORGOTTEN_FOLDER).filter(|file| Some(*file) != before) {
+            let forgotten = stored_forgotten(run.dataset(), file)?;
+            let before = before.map(|file| stored_forgotten(run.dataset(), file)).transpose()?;
             let forgotten = if let Some(before) = before { forgotten.since(&before) } else { forgotten };
             let rows = rows_of(&forgotten, &manifest, run)?;
             summary.forgotten = rows.values().map(DeletionVector::rows).sum();
             version.supersede(rows);
-            manifest.forgotten = Some(file);
+            manifest.set_named(file.clone());
         }
         version.publish(manifest, CommitOperation::Restore, &run.monitor)?;
         Ok(summary)

@@ -5,7 +5,7 @@ use crate::IngestError;
 use crate::error::{ErrorContext, StageFault};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use trueup_core::dataset::manifest::{DataFile, Manifest, checksum, hex};
+use trueup_core::dataset::manifest::{DataFile, FORGOTTEN_FOLDER, Manifest, checksum, hex};
 use trueup_core::model::{Account, Accounts, ClockZone, Zone, tzdata_release};
 
 /// What every part of a distributed ingest needs to know. It goes from process to process [as text](Self::to_json).
@@ -179,7 +179,7 @@ pub(crate) fn base_of(manifest: Option<&Manifest>) -> String {
             digest.update(format!("{table} {} {}\n", file.path, file.blake3).as_bytes());
         }
     }
-    if let Some(file) = &manifest.forgotten {
+    if let Some(file) = manifest.named(FORGOTTEN_FOLDER) {
         digest.update(format!("forgotten {} {}\n", file.path, file.blake3).as_bytes());
     }
     for file in &manifest.deletion_vectors {

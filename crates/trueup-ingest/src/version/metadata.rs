@@ -25,15 +25,14 @@ impl BegunVersion {
         definitions: &Definitions,
         manifest: &mut Manifest,
     ) -> Result<(), IngestError> {
-        manifest.definitions = None;
+        manifest.named.remove(DEFINITIONS_FOLDER);
         self.definitions = Some(definitions.clone());
         if definitions.is_empty() {
             return Ok(());
         }
         let (name, text, rows) = ((DEFINITIONS_FOLDER, 0, "toml"), definitions.text(), definitions.names().count());
         let is_same = |read: &Definitions| read.text() == text;
-        manifest.definitions =
-            Some(self.files.write_metadata(name, text.as_bytes(), rows, read_definitions, is_same)?);
+        manifest.set_named(self.files.write_metadata(name, text.as_bytes(), rows, read_definitions, is_same)?);
         Ok(())
     }
 
@@ -41,7 +40,7 @@ impl BegunVersion {
     pub(crate) fn write_mapping(&mut self, text: &str, manifest: &mut Manifest) -> Result<(), IngestError> {
         let (name, rows) = ((MAPPING_FOLDER, 0, "toml"), text.lines().count());
         let file = self.files.write_metadata(name, text.as_bytes(), rows, read_mapping, |read| read == text)?;
-        manifest.mapping = Some(file);
+        manifest.set_named(file);
         Ok(())
     }
 
@@ -54,7 +53,7 @@ impl BegunVersion {
         let (name, bytes) = ((FORGOTTEN_FOLDER, 0, "bin"), forgotten.to_bytes());
         let is_same = |read: &ForgottenCustomers| read.to_bytes() == bytes;
         let file = self.files.write_metadata(name, &bytes, forgotten.len(), read_forgotten, is_same)?;
-        manifest.forgotten = Some(file);
+        manifest.set_named(file);
         Ok(())
     }
 }

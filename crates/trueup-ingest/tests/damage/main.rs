@@ -91,7 +91,7 @@ fn a_changed_byte_is_found_in_every_file_of_a_table() {
     make_dataset(dir.path());
     let dataset = dir.path().join("dataset");
     let manifest = manifest_file::read_latest(&dataset).unwrap().unwrap();
-    for file in [&manifest.events, &manifest.spend, &manifest.accounts, &manifest.insights].into_iter().flatten() {
+    for file in manifest.tables().into_iter().flat_map(|(_, files)| files) {
         let path = dataset.join(&file.path);
         let sound = fs::read(&path).unwrap();
         let mut changed = sound.clone();

@@ -207,7 +207,7 @@ fn insights(name: &str, bytes: &[u8], options: impl FnOnce(Ingest) -> Ingest) ->
             .unwrap()
             .all(|entry| { !entry.unwrap().file_name().to_string_lossy().contains("pending") })
     );
-    Ok(fs::read_to_string(dataset.join(&manifest.insights[0].path)).unwrap())
+    Ok(fs::read_to_string(dataset.join(&manifest.named("insights").unwrap().path)).unwrap())
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn the_list_survives_whatever_else_is_written() {
     assert_eq!(ingest(&case, &event("b", "1", "2025-01-03", "b")).events.forgotten, 1);
     // One list names both, and no file names anybody.
     let manifest = manifest_file::read_latest(&case.dataset()).unwrap().unwrap();
-    assert_eq!(manifest.forgotten.as_ref().unwrap().rows, 2);
+    assert_eq!(manifest.named("forgotten").unwrap().rows, 2);
     case.forget().customer("a", ANN).purge().grace(Duration::ZERO).run().unwrap();
     assert!(files_with(&case.dataset(), &[ANN]).unwrap().is_empty());
     assert_eq!(faults(&case.dataset()), Vec::<String>::new());
@@ -135,7 +135,7 @@ fn a_damaged_list_stops_an_ingest() {
     let case = Case::new();
     case.forget().customer("a", ANN).run().unwrap();
     let manifest = manifest_file::read_latest(&case.dataset()).unwrap().unwrap();
-    let path = case.dataset().join(&manifest.forgotten.unwrap().path);
+    let path = case.dataset().join(&manifest.named("forgotten").unwrap().path);
     let mut bytes = fs::read(&path).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     fs::write(&path, &bytes).unwrap();

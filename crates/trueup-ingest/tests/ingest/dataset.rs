@@ -102,7 +102,7 @@ impl Case {
     }
 
     pub(crate) fn stored_accounts(&self) -> Vec<String> {
-        self.rows(&self.manifest().accounts)
+        self.rows(self.manifest().tables()[2].1)
     }
 
     fn rows(&self, files: &[DataFile]) -> Vec<String> {

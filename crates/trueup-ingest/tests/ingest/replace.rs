@@ -162,7 +162,7 @@ fn spend_that_is_spilled_makes_the_same_file() {
 
 /// Returns the text of the file of insights.
 fn stored_insights(case: &Case) -> String {
-    std::fs::read_to_string(case.dataset().join(&case.manifest().insights[0].path)).unwrap()
+    std::fs::read_to_string(case.dataset().join(&case.manifest().named("insights").unwrap().path)).unwrap()
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn a_wrong_upload_is_undone_and_what_followed_it_can_be_ingested_again() {
     assert_eq!(restored(&case, 1), (4, 0));
     let manifest = case.manifest();
     assert_eq!(manifest.commit.operation, CommitOperation::Restore);
-    assert!(manifest.definitions.is_none() && batches(&case).len() == 1);
+    assert!(manifest.named("definitions").is_none() && batches(&case).len() == 1);
     assert_eq!(answer(&Dataset::open(case.dataset()).unwrap()), answer(&before));
     assert_eq!(Verification::of(case.dataset(), None).unwrap().faults, Vec::<String>::new());
     // The newest version needs no restoration.

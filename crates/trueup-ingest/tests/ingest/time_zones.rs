@@ -148,16 +148,16 @@ fn compute_by_other_release(case: &Case, tzdata: &str) {
     let other = Case::new();
     let accounts = other.file("zones.csv", "account,timeZone\na,America/Vancouver\nc,America/New_York\n");
     other.ingest().accounts(accounts).run().unwrap();
-    let file = other.manifest().accounts.remove(0);
+    let file = other.manifest().named("accounts").unwrap().clone();
     let path = "accounts/other.parquet".to_owned();
     fs::copy(other.dataset().join(&file.path), case.dataset().join(&path)).unwrap();
-    let manifest = Manifest {
+    let mut manifest = Manifest {
         version: earlier.version + 1,
         commit: Commit::after(Some(earlier.commit.time), UNIX_EPOCH, CommitOperation::Ingest, Duration::ZERO),
         tzdata: tzdata.to_owned(),
-        accounts: vec![DataFile { path, ..file }],
         ..earlier
     };
+    manifest.set_named(DataFile { path, ..file });
     let staging = tempfile::tempdir().unwrap();
     manifest_file::publish(&Files::default(), &case.dataset(), staging.path(), &manifest).unwrap();
 }

@@ -60,7 +60,7 @@ fn a_long_file_is_uploaded_in_parts() {
         assert_eq!(Verification::of(&url, None).unwrap().faults, Vec::<String>::new());
         // The next ingest reads the file, too.
         store.second(&url).run().unwrap();
-        assert_eq!(Dataset::open(&url).unwrap().manifest().unwrap().insights[0].rows, 2);
+        assert_eq!(Dataset::open(&url).unwrap().manifest().unwrap().named("insights").unwrap().rows, 2);
     });
 }
 

@@ -55,9 +55,9 @@ impl Insights {
         Self { matched, ..Self::default() }
     }
 
-    /// Adds documents of a file, in the order of the file.
-    pub(super) fn add(&mut self, file: CheckedFile, locations: &[(&str, &InsightLocation)]) {
-        self.matched += locations.len();
+    /// Returns documents of a file, in the order of the file.
+    pub(super) fn found(file: &CheckedFile, locations: &[(&str, &InsightLocation)]) -> Self {
+        let mut insights = Self::counted(locations.len());
         let mut together = 0;
         let mut groups: Vec<Vec<FoundDocument>> = Vec::new();
         for (account, location) in locations {
@@ -77,9 +77,10 @@ impl Insights {
         }
         for documents in groups {
             let group = DocumentGroup { file: file.clone(), documents };
-            self.bytes = self.bytes.max(group.memory());
-            self.unread.push_back(group);
+            insights.bytes = insights.bytes.max(group.memory());
+            insights.unread.push_back(group);
         }
+        insights
     }
 
     /// Returns the number of documents that match, even if it exceeds the limit.

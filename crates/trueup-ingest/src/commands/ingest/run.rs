@@ -23,7 +23,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
-use trueup_core::dataset::manifest::{Manifest, OtherTzdata, checksum};
+use trueup_core::dataset::manifest::{
+    DEFINITIONS_FOLDER, FORGOTTEN_FOLDER, INSIGHTS, MAPPING_FOLDER, Manifest, OtherTzdata, TARGETS, checksum,
+};
 use trueup_core::dataset::{
     Commit, CommitOperation, ForgottenCustomers, InputProtocol, RemoteFile, manifest_file, read_definitions,
     read_mapping, without_credentials,
@@ -60,7 +62,7 @@ impl Ingestion {
         if !self.uses_stored_mapping || self.format.is_none() {
             return Ok(false);
         }
-        Ok(manifest_file::read_latest(dataset)?.is_some_and(|latest| latest.mapping.is_some()))
+        Ok(manifest_file::read_latest(dataset)?.is_some_and(|latest| latest.named(MAPPING_FOLDER).is_some()))
     }
 
     /// Runs the ingest on the current thread pool.
@@ -114,7 +116,7 @@ impl Ingestion {
         let written = self.write(run, plan, &mapped, latest, &mut version, &mut reader, &mut summary);
         let written = written.and_then(|mut manifest| {
             let given = mapping.filter(|_| self.mapping.is_some()).map(|mapping| mapping.text().to_owned());
-            let stored = manifest.mapping.as_ref().map(|file| file.blake3.as_str());
+            let stored = manifest.named(MAPPING_FOLDER).map(|file| file.blake3.as_str());
             if let Some(text) = given.filter(|text| stored != Some(checksum(text).as_str())) {
                 version.write_mapping(&text, &mut manifest)?;
             }
@@ -199,7 +201,7 @@ impl Ingestion {
         }
         let is_needed =
             self.uses_stored_mapping && !self.is_patch && given.iter().any(|(table, _)| *table == Table::Events);
-        let stored = latest.and_then(|latest| latest.mapping.as_ref()).filter(|_| is_needed);
+        let stored = latest.and_then(|latest| latest.named(MAPPING_FOLDER)).filter(|_| is_needed);
         let Some(file) = stored else { return Ok(None) };
         let path = dir.join(&file.path);
         let text = read_mapping(dir, file).of_dataset(&path)?;
@@ -339,20 +341,18 @@ impl Ingestion {
             reader.warnings.extend(summary.removed.as_ref().and_then(RemovedSource::note));
         }
         if let Some(inputs) = plan.inputs(Table::Insights) {
-            let protocol;
-            (manifest.insights, protocol) =
-                insights::ingest(&inputs, &manifest.insights, dir, &mut version.files, reader)?;
+            let stored = manifest.named(INSIGHTS);
+            let (file, protocol) = insights::ingest(&inputs, stored, dir, &mut version.files, reader)?;
+            file.into_iter().for_each(|file| manifest.set_named(file));
             summary.set(Table::Insights, protocol);
         }
         if let Some(inputs) = plan.inputs(Table::Targets) {
             let definitions = definitions_in(dir, Some(manifest))?;
             let is_metric = |name: &str| dictionary::metric(name).is_some() || definitions.metric(name).is_some();
-            let stored = manifest.targets.as_slice();
-            let mut targets: Targets = held::stored(stored, dir)?;
-            let rows = (&mut targets, stored);
-            let protocol;
-            (manifest.targets, protocol) =
-                held::ingest(Table::Targets, &inputs, rows, &is_metric, &mut version.files, reader)?;
+            let mut targets: Targets = held::stored(manifest.named(TARGETS), dir)?;
+            let (file, protocol) =
+                held::ingest(Table::Targets, &inputs, &mut targets, &is_metric, &mut version.files, reader)?;
+            file.into_iter().for_each(|file| manifest.set_named(file));
             summary.set(Table::Targets, protocol);
         }
         Ok(())
@@ -381,12 +381,11 @@ pub(super) fn write_accounts(
         None => None,
     };
     let mut accounts = stored_accounts.clone();
-    let mut account_files = latest.as_ref().map_or_else(Vec::new, |latest| latest.accounts.clone());
+    let mut account_file = None;
     if let Some(inputs) = plan.inputs(Table::Accounts) {
-        let rows = (&mut accounts, account_files.as_slice());
         let protocol;
-        (account_files, protocol) =
-            held::ingest(Table::Accounts, &inputs, rows, &|_| true, &mut version.files, reader)?;
+        (account_file, protocol) =
+            held::ingest(Table::Accounts, &inputs, &mut accounts, &|_| true, &mut version.files, reader)?;
         summary.set(Table::Accounts, protocol);
     }
     let mut zone_changes = ZoneChanges::find(&stored_accounts, &accounts, latest.as_ref(), dir)?;
@@ -397,7 +396,7 @@ pub(super) fn write_accounts(
     let mut manifest = latest.unwrap_or_else(|| {
         Manifest::new(0, "", Commit::after(None, UNIX_EPOCH, CommitOperation::Ingest, Duration::ZERO))
     });
-    manifest.accounts = account_files;
+    account_file.into_iter().for_each(|file| manifest.set_named(file));
     tzdata_release().clone_into(&mut manifest.tzdata);
     Ok((accounts, zone_changes, manifest))
 }
@@ -409,7 +408,7 @@ pub(super) fn defined_names(dir: &Path, manifest: Option<&Manifest>) -> Result<B
 
 /// Returns the definitions of a version of the dataset.
 fn definitions_in(dir: &Path, manifest: Option<&Manifest>) -> Result<Definitions, IngestError> {
-    let Some(file) = manifest.and_then(|manifest| manifest.definitions.as_ref()) else {
+    let Some(file) = manifest.and_then(|manifest| manifest.named(DEFINITIONS_FOLDER)) else {
         return Ok(Definitions::default());
     };
     read_definitions(dir, file).of_dataset(&dir.join(&file.path))
@@ -417,7 +416,7 @@ fn definitions_in(dir: &Path, manifest: Option<&Manifest>) -> Result<Definitions
 
 /// Returns the customers that a version of the dataset has forgotten; `None` if it has forgotten nobody.
 pub(super) fn forgotten_in(dir: &Path, manifest: Option<&Manifest>) -> Result<Option<ForgottenCustomers>, IngestError> {
-    let file = manifest.and_then(|manifest| manifest.forgotten.as_ref());
+    let file = manifest.and_then(|manifest| manifest.named(FORGOTTEN_FOLDER));
     file.map(|file| stored_forgotten(dir, file)).transpose()
 }
 
