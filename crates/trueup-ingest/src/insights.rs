@@ -79,7 +79,8 @@ pub(crate) fn ingest(
                     Ok(())
                 }
                 Err(fault) => {
-                    reader.reject_row(input, Table::Insights, fault.at(location.line, line, longest), protocol)
+                    let fault = row_fault(&fault, location.line, line, longest);
+                    reader.reject_row(input, Table::Insights, fault, protocol)
                 }
             }
         })?;
@@ -222,70 +223,33 @@ impl DocumentFile {
 }
 
 /// Returns the account and date of a line.
-fn parse(text: &str) -> Result<(String, Day), DocumentFault> {
+fn parse(text: &str) -> Result<(String, Day), InsightLineFault> {
     let InsightLine { account, date, .. } = InsightLine::parse(text.as_bytes())?;
-    if account.is_empty() || account.contains([',', '/']) {
-        return Err(DocumentFault::Account(account.into_owned()));
-    }
     Ok((account.into_owned(), date))
 }
 
-/// Why a line is not an insight document.
-#[derive(Debug, thiserror::Error)]
-#[error("{}{}", self.rule(), self.found())]
-enum DocumentFault {
-    Shape(serde_json::Error),
-    Account(String),
-    Date(ParseDayError),
-    Insight,
-}
-
-impl From<InsightLineFault> for DocumentFault {
-    fn from(fault: InsightLineFault) -> Self {
-        match fault {
-            InsightLineFault::Json(error) => Self::Shape(error),
-            InsightLineFault::Date(error) => Self::Date(error),
-            InsightLineFault::NotAnObject => Self::Insight,
+/// Returns the fault of a line that is not an insight.
+fn row_fault(fault: &InsightLineFault, line: u64, text: &str, longest: usize) -> RowFault {
+    let but_found = |value: &str| format!(", but found `{}`", Shown(value));
+    let (column, value, rule, found) = match fault {
+        InsightLineFault::Json(error) => {
+            (None, text, Rule::InsightLine, format!(", but: {}", Shown(&error.to_string())))
         }
-    }
-}
-
-impl DocumentFault {
-    fn rule(&self) -> Rule {
-        match self {
-            Self::Shape(_) => Rule::InsightLine,
-            Self::Account(_) => Rule::InsightAccount,
-            Self::Date(_) => Rule::Value(Reason::Date),
-            Self::Insight => Rule::InsightDocument,
+        InsightLineFault::Account(key) => (Some("account"), key.as_str(), Rule::InsightAccount, but_found(key)),
+        InsightLineFault::Date(ParseDayError(date)) => {
+            (Some("date"), date.as_str(), Rule::Value(Reason::Date), but_found(date))
         }
-    }
-
-    /// Returns what was found, as the rest of the sentence that the rule begins.
-    fn found(&self) -> String {
-        match self {
-            Self::Shape(error) => format!(", but: {}", Shown(&error.to_string())),
-            Self::Account(value) | Self::Date(ParseDayError(value)) => format!(", but found `{}`", Shown(value)),
-            Self::Insight => String::new(),
-        }
-    }
-
-    fn at(&self, line: u64, text: &str, longest: usize) -> RowFault {
-        let (column, value) = match self {
-            Self::Shape(_) => (None, text),
-            Self::Account(account) => (Some("account"), account.as_str()),
-            Self::Date(date) => (Some("date"), date.0.as_str()),
-            Self::Insight => (Some("insight"), text),
-        };
-        RowFault {
-            location: InputLocation::Line(line),
-            column: column.map(str::to_owned),
-            value: Some(shortened(value, longest).to_owned()),
-            rule: self.rule(),
-            found: self.found(),
-            cells: RowCells::Strings(member_cells(text, longest)),
-            joined: None,
-            totals: None,
-        }
+        InsightLineFault::NotAnObject => (Some("insight"), text, Rule::InsightDocument, String::new()),
+    };
+    RowFault {
+        location: InputLocation::Line(line),
+        column: column.map(str::to_owned),
+        value: Some(shortened(value, longest).to_owned()),
+        rule,
+        found,
+        cells: RowCells::Strings(member_cells(text, longest)),
+        joined: None,
+        totals: None,
     }
 }
 

@@ -466,11 +466,3 @@ impl Read for CheckedReader {
         Ok(read)
     }
 }
-
-/// Returns the error of a [`CheckedReader`] as it was before it became an error of the standard library.
-pub(super) fn reader_error(error: io::Error, path: &Path) -> DatasetError {
-    match error.downcast::<DatasetError>() {
-        Ok(error) => error,
-        Err(source) => DatasetError::Io { path: path.to_owned(), source },
-    }
-}

@@ -6,7 +6,7 @@ mod index;
 pub use found::Insights;
 
 use super::Dataset;
-use super::checked_file::{CheckedFile, ExpectedFile, reader_error};
+use super::checked_file::{CheckedFile, ExpectedFile};
 use super::error::DatasetError;
 use super::manifest::DataFile;
 use crate::day::ParseDayError;
@@ -17,7 +17,6 @@ use index::InsightIndex;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::io::BufRead;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -67,6 +66,9 @@ pub enum InsightLineFault {
     /// The document is not a JSON object.
     #[error("the insight is no object")]
     NotAnObject,
+    /// The key of the account is empty, or has a `,` or a `/`.
+    #[error("expected an account key without `,` and `/`, but found `{0}`")]
+    Account(String),
 }
 
 impl<'a> InsightLine<'a> {
@@ -93,6 +95,9 @@ impl<'a> InsightLine<'a> {
         let (date, document) = (date.parse()?, insight.get());
         if !document.starts_with('{') {
             return Err(InsightLineFault::NotAnObject);
+        }
+        if account.is_empty() || account.contains([',', '/']) {
+            return Err(InsightLineFault::Account(account.into_owned()));
         }
         Ok(Self { account, date, document })
     }
@@ -153,29 +158,9 @@ impl InsightFile {
     }
 }
 
-/// Passes each document of a file to `take`, in order. A byte that differs from what was written is an error, and so is
-/// a document that `take` refuses.
-pub(super) fn for_each(
-    folder: &Path,
-    promised: &DataFile,
-    mut take: impl FnMut(Insight) -> Result<(), String>,
-) -> Result<(), DatasetError> {
+/// Checks the number of lines of a file, that each is a document, and their order.
+pub(super) fn check(folder: &Path, promised: &DataFile) -> Result<(), Error> {
     let file = CheckedFile::open(folder, promised)?;
-    let path = file.path().to_owned();
-    let mut lines = file.reader();
-    let mut bytes = Vec::new();
-    let mut number = 0;
-    while lines.read_until(b'\n', &mut bytes).map_err(|error| reader_error(error, &path))? > 0 {
-        number += 1;
-        let line = InsightLine::parse(&bytes).map_err(|fault| fault.to_string());
-        let taken = line.and_then(|InsightLine { account, date, document }| {
-            take(Insight { account: account.into_owned(), date, document: document.to_owned() })
-        });
-        taken.map_err(|fault| DatasetError::Insight { path: path.clone(), line: number, fault })?;
-        bytes.clear();
-    }
-    if number != promised.rows {
-        return Err(DatasetError::Length { path, unit: "lines", found: number, promised: promised.rows });
-    }
-    Ok(())
+    let index = InsightIndex::build(&file, promised.rows, &Interrupt::default())?;
+    Ok(index.find(&AccountFilter::All, None, file.path()).map(drop)?)
 }

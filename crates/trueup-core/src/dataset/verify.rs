@@ -6,7 +6,7 @@ use super::block_checksums::sum;
 use super::checked_file::{CheckedFile, StartedReads};
 use super::error::DatasetError;
 use super::forgotten::read_forgotten;
-use super::insights::for_each;
+use super::insights;
 use super::manifest::{
     ACCOUNTS, DEFINITIONS_FOLDER, DataFile, FORGOTTEN_FOLDER, MAPPING_FOLDER, Manifest, RowGroupEntry, TARGETS,
 };
@@ -52,7 +52,7 @@ impl Verification {
     /// - Insights: each line is a document, and the lines are in the order of accounts and days, with at most one for
     ///   an account and a day.
     ///
-    /// The check holds one row group at a time, and 16 bytes of a digest of each customer. Two customers with the same
+    /// The check holds one row group at a time, where each insight is, and 16 bytes of a digest of each customer. Two customers with the same
     /// digest would be reported as one that occurs twice; the probability is below 1 in 10^20 even for a billion
     /// customers.
     ///
@@ -100,7 +100,7 @@ impl Verification {
             check.file(file, |file| Ok(read_batch_list(folder, file).map(drop)?));
         }
         for (name, file) in named {
-            check.file(file, |file| Ok(check_named(folder, name, file)?));
+            check.file(file, |file| check_named(folder, name, file).map_err(|error| FileFault(error.to_string())));
         }
         Ok(check.found)
     }
@@ -321,27 +321,15 @@ fn check_spend(file: &TableFile) -> Result<(), FileFault> {
 }
 
 /// Checks what a file of a name holds.
-fn check_named(folder: &Path, name: &str, file: &DataFile) -> Result<(), DatasetError> {
+fn check_named(folder: &Path, name: &str, file: &DataFile) -> Result<(), Error> {
     match name {
-        ACCOUNTS => read_held::<Accounts>(folder, file).map(drop),
-        TARGETS => read_held::<Targets>(folder, file).map(drop),
-        DEFINITIONS_FOLDER => read_definitions(folder, file).map(drop),
-        MAPPING_FOLDER => read_mapping(folder, file).map(drop),
-        FORGOTTEN_FOLDER => read_forgotten(folder, file).map(drop),
+        ACCOUNTS => drop(read_held::<Accounts>(folder, file)?),
+        TARGETS => drop(read_held::<Targets>(folder, file)?),
+        DEFINITIONS_FOLDER => drop(read_definitions(folder, file)?),
+        MAPPING_FOLDER => drop(read_mapping(folder, file)?),
+        FORGOTTEN_FOLDER => drop(read_forgotten(folder, file)?),
         // There is no other name.
-        _ => check_insights(folder, file),
+        _ => insights::check(folder, file)?,
     }
-}
-
-/// Checks the number of lines, that each is a document, and their order.
-fn check_insights(folder: &Path, promised: &DataFile) -> Result<(), DatasetError> {
-    let mut last: Option<(String, Day)> = None;
-    for_each(folder, promised, |insight| {
-        let key = (insight.account, insight.date);
-        if last.as_ref().is_some_and(|last| *last >= key) {
-            return Err(format!("the document of `{}` and {} is out of order", key.0, key.1));
-        }
-        last = Some(key);
-        Ok(())
-    })
+    Ok(())
 }

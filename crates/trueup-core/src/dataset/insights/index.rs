@@ -208,8 +208,15 @@ impl IndexBuilder {
                     let account = account.into_owned();
                     let key = Some((account.clone(), date));
                     let after = std::mem::replace(&mut self.last, key.clone());
+                    let is_out_of_order = after >= key;
                     if let Some(cause) = self.damage.take() {
                         self.index.damaged_ranges.push(DamagedRange { after, before: key, cause });
+                    }
+                    if is_out_of_order {
+                        // Documents are found by their order, so that any of them may be affected.
+                        let fault = format!("the document of `{account}` and {date} is out of order");
+                        let cause = DamageCause::Line { line: self.lines, fault };
+                        self.index.damaged_ranges.push(DamagedRange { after: None, before: None, cause });
                     }
                     let offset = document.as_ptr().addr() - self.line.as_ptr().addr();
                     let start = self.line_start + offset as u64;
