@@ -125,17 +125,7 @@ pub(crate) fn ingest(
     if let Some(value) = events {
         ingest = sources("events", value)?.into_iter().fold(ingest, Ingest::events);
     }
-    let others: [(&str, Add); 4] = [
-        ("spend", Ingest::spend),
-        ("accounts", Ingest::accounts),
-        ("insights", Ingest::insights),
-        ("targets", Ingest::targets),
-    ];
-    for (table, add) in others {
-        if let Some(value) = keywords.any(table)? {
-            ingest = sources(table, &value)?.into_iter().fold(ingest, add);
-        }
-    }
+    ingest = with_other_tables(ingest, &keywords)?;
     let replaced: Option<String> = keywords.value("replace_source", "the name of a source")?;
     let ingest = replaced.into_iter().fold(ingest, Ingest::replace_source);
     let ingest = with_options(ingest, &keywords)?.again(keywords.flag("again")?);
@@ -143,8 +133,22 @@ pub(crate) fn ingest(
     IngestReport::of(py, run_command(py, keywords, ingest)?)
 }
 
-/// Adds an input of a table to an ingest.
-pub(crate) type Add = fn(Ingest, Source) -> Ingest;
+/// Adds the inputs of the tables other than events.
+pub(crate) fn with_other_tables(mut ingest: Ingest, keywords: &Keywords<'_>) -> Result<Ingest, Failure> {
+    type Add = fn(Ingest, Source) -> Ingest;
+    let tables: [(&str, Add); 4] = [
+        ("spend", Ingest::spend),
+        ("accounts", Ingest::accounts),
+        ("insights", Ingest::insights),
+        ("targets", Ingest::targets),
+    ];
+    for (table, add) in tables {
+        if let Some(value) = keywords.any(table)? {
+            ingest = sources(table, &value)?.into_iter().fold(ingest, add);
+        }
+    }
+    Ok(ingest)
+}
 
 /// Sets how inputs are read, and what limits the ingest.
 pub(crate) fn with_options(ingest: Ingest, keywords: &Keywords<'_>) -> Result<Ingest, Failure> {

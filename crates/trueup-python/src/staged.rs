@@ -3,7 +3,7 @@
 use crate::arguments::{Keywords, texts};
 use crate::dataset::location;
 use crate::error::Failure;
-use crate::ingest::{Add, IngestReport, with_options, with_reading_options};
+use crate::ingest::{IngestReport, with_options, with_other_tables, with_reading_options};
 use crate::run::{CallInterrupt, run_apart};
 use crate::source::sources;
 use pyo3::prelude::*;
@@ -46,21 +46,10 @@ pub(crate) fn begin_ingest(
     options: Option<&Bound<'_, PyDict>>,
 ) -> Result<StagedIngest, Failure> {
     let keywords = Keywords::new("begin_ingest", options)?;
-    let mut ingest = Ingest::into(&into);
-    let tables: [(&str, Add); 4] = [
-        ("spend", Ingest::spend),
-        ("accounts", Ingest::accounts),
-        ("insights", Ingest::insights),
-        ("targets", Ingest::targets),
-    ];
-    for (table, add) in tables {
-        if let Some(value) = keywords.any(table)? {
-            ingest = sources(table, &value)?.into_iter().fold(ingest, add);
-        }
-    }
+    let ingest = with_other_tables(Ingest::into(&into), &keywords)?;
     let accounts = keywords.any("event_accounts")?;
     let accounts = accounts.map(|accounts| texts("event_accounts", &accounts)).transpose()?;
-    ingest = with_options(ingest, &keywords)?.wait(keywords.wait()?);
+    let ingest = with_options(ingest, &keywords)?.wait(keywords.wait()?);
     let call = CallInterrupt::read(&keywords)?;
     keywords.finish()?;
     let ingest = ingest.interrupt(call.interrupt());
