@@ -52,9 +52,9 @@ impl Verification {
     /// - Insights: each line is a document, and the lines are in the order of accounts and days, with at most one for
     ///   an account and a day.
     ///
-    /// The check holds one row group at a time, where each insight is, and 16 bytes of a digest of each customer. Two customers with the same
-    /// digest would be reported as one that occurs twice; the probability is below 1 in 10^20 even for a billion
-    /// customers.
+    /// The check holds one row group at a time, where each insight is, and 16 bytes of a digest of each customer. Two
+    /// customers with the same digest would be reported as one that occurs twice; the probability is below 1 in 10^20
+    /// even for a billion customers.
     ///
     /// # Errors
     /// There is no manifest to check against, or the manifest, its lists of files or its deletion vectors cannot be
