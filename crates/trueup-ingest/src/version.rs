@@ -43,12 +43,12 @@ mod written;
 pub(crate) use file_names::{RECORD_PREFIX, writer_of};
 pub(crate) use part::PartVersion;
 pub(crate) use scratch::Scratch;
+pub(crate) use trueup_core::dataset::manifest::FOLDERS;
 pub(crate) use version_files::VersionFiles;
 
 use crate::IngestError;
 use crate::error::{ErrorContext, ErrorKind, OPEN_DATASET};
 use crate::monitor::Monitor;
-use crate::table::Table;
 use clock::StorageClock;
 use file_lists::StoredLists;
 use file_names::random_id;
@@ -59,9 +59,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 use store_version::StoreVersion;
-use trueup_core::dataset::manifest::{
-    BATCHES_FOLDER, DEFINITIONS_FOLDER, FORGOTTEN_FOLDER, LISTS_FOLDER, MAPPING_FOLDER, Manifest, Purge, VECTORS_FOLDER,
-};
+use trueup_core::dataset::manifest::{Manifest, Purge};
 use trueup_core::dataset::manifest_file::ManifestError;
 use trueup_core::dataset::{
     Batch, CommitTime, DeletionVector, Store, location_of, manifest_file, open_store, without_credentials,
@@ -69,21 +67,6 @@ use trueup_core::dataset::{
 use trueup_core::definitions::Definitions;
 use trueup_core::files::Files;
 use version_files::{Made, remove_folders};
-
-/// The folders of a dataset that hold files with the id of an ingest in their names.
-pub(crate) const FOLDERS: [&str; 11] = [
-    Table::Events.name(),
-    Table::Spend.name(),
-    Table::Accounts.name(),
-    Table::Insights.name(),
-    Table::Targets.name(),
-    DEFINITIONS_FOLDER,
-    MAPPING_FOLDER,
-    FORGOTTEN_FOLDER,
-    LISTS_FOLDER,
-    VECTORS_FOLDER,
-    BATCHES_FOLDER,
-];
 
 /// The next version of a dataset. Unless it is published, dropping it removes every file and folder that it made.
 pub(crate) struct BegunVersion {

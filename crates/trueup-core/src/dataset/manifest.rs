@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 use trueup_store::BLOCK_BYTES;
 
@@ -39,14 +40,29 @@ pub const MAPPING_FOLDER: &str = "mapping";
 /// Every later version has the same list or a longer one.
 pub const FORGOTTEN_FOLDER: &str = "forgotten";
 
-/// What a version has at most one file of, each in the folder of its name.
-const NAMED: [&str; 6] = [ACCOUNTS, INSIGHTS, TARGETS, DEFINITIONS_FOLDER, MAPPING_FOLDER, FORGOTTEN_FOLDER];
-
 /// The folder of the lists of [batches](super::Batch).
 pub const BATCHES_FOLDER: &str = "batches";
 
 /// The folder of the files of deletion vectors.
 pub const VECTORS_FOLDER: &str = "vectors";
+
+/// The folders of a dataset.
+pub const FOLDERS: [&str; 11] = [
+    "events",
+    "spend",
+    ACCOUNTS,
+    INSIGHTS,
+    TARGETS,
+    DEFINITIONS_FOLDER,
+    MAPPING_FOLDER,
+    FORGOTTEN_FOLDER,
+    LISTS_FOLDER,
+    VECTORS_FOLDER,
+    BATCHES_FOLDER,
+];
+
+/// The folders of which a version has at most one file each, among [`FOLDERS`].
+const NAMED: Range<usize> = 2..8;
 
 /// The most bytes of a manifest.
 pub(crate) const MAX_BYTES: u64 = 1 << 29;
@@ -335,7 +351,7 @@ impl Manifest {
         }
         let mut paths = HashSet::new();
         for (name, file) in &self.named {
-            let Some(folder) = NAMED.into_iter().find(|known| known == name) else {
+            let Some(folder) = FOLDERS[NAMED].iter().copied().find(|known| *known == name) else {
                 return Err(ManifestFault::UnknownFile { name: name.clone() });
             };
             file.check(folder)?;
