@@ -76,7 +76,9 @@ pub use file_list::{encode_list, read_list};
 pub use forgotten::{FORGOTTEN_KEY_BYTES, ForgottenCustomers, read_forgotten};
 pub use insights::{Insight, InsightLine, InsightLineFault, Insights};
 pub use open::{Tables, read_definitions, read_held, read_mapping};
-pub use protocol::{ControlTotals, ConvertedAmounts, InputProtocol, ProtocolReport, ReplacedRows, TableProtocol};
+pub use protocol::{
+    ControlTotals, ConvertedAmounts, InputProtocol, ProtocolReport, ReplacedRows, SkippedLines, TableProtocol,
+};
 pub use result_cache::ResultCacheCounts;
 pub use table_file::describe_row_group;
 pub use verify::Verification;

@@ -137,6 +137,9 @@ pub(crate) fn read_whole(
             reader.warn_ignored(input, &IgnoredColumn::unknown(names_of(&schema), table));
         }
     }
+    // What has read the file counts them at its end.
+    drop(source);
+    protocol.skipped = input.skipped();
     Ok(())
 }
 

@@ -88,6 +88,20 @@ impl<'a> TableReader<'a> {
         protocol: &mut InputProtocol,
         take: &mut TakeRows<'_, R>,
     ) -> Result<(), IngestError> {
+        self.read_rows(input, table, make_rules, protocol, take)?;
+        // What has read the file is gone, and has counted them.
+        protocol.skipped = input.skipped();
+        Ok(())
+    }
+
+    fn read_rows<R: CheckedRows>(
+        &mut self,
+        input: &Input,
+        table: Table,
+        make_rules: &MakeRowRules<'_, R>,
+        protocol: &mut InputProtocol,
+        take: &mut TakeRows<'_, R>,
+    ) -> Result<(), IngestError> {
         let mut source = InputReader::open(self.files, input, self.limits)?;
         if let Some(schema) = source.schema() {
             check_fit(schema, table).map_err(|fault| fault.at(input.declared_by()))?;

@@ -21,5 +21,6 @@ pub use trueup_core::dataset::manifest_file::versions as list;
 pub use trueup_core::dataset::manifest_file::{ManifestError, read, read_latest};
 pub use trueup_core::dataset::{
     AsOf, Batch, Commit, CommitOperation, CommitTime, ControlTotals, ConvertedAmounts, InputProtocol, InvalidAsOf,
-    ProtocolReport, ReadFile, Reading, ReplacedRows, TableProtocol, Verification, VersionSummary, version_ranges,
+    ProtocolReport, ReadFile, Reading, ReplacedRows, SkippedLines, TableProtocol, Verification, VersionSummary,
+    version_ranges,
 };

@@ -37,6 +37,16 @@ fn not_taken(input: &InputProtocol) -> Vec<Outcome> {
     left_out.chain(rejected).chain(joined).chain(converted).collect()
 }
 
+/// Returns the lines of the file of an input that are no rows.
+fn no_rows(input: &InputProtocol) -> impl Iterator<Item = Outcome> {
+    let counts = input.skipped.counts().into_iter().filter(|(_, count)| *count > 0);
+    counts.map(|(what, count)| Outcome {
+        outcome: "no rows",
+        by: what.to_owned(),
+        totals: ControlTotals::of_rows(count),
+    })
+}
+
 /// Returns the currency that amounts became, and the rates: all of them if they are few, or else the first and the
 /// last.
 fn in_words(to: &str, rates: &BTreeMap<String, String>) -> String {
@@ -146,7 +156,7 @@ pub(super) fn write(version: u64, protocol: &BTreeMap<String, TableProtocol>, fo
             let all = [("read", input.read()), ("taken", input.taken)];
             let all = all.map(|(outcome, totals)| Outcome { outcome, by: String::new(), totals });
             let line = |outcome| Line { table: name, input: &input.input, mapped_by, outcome };
-            lines.extend(all.into_iter().chain(not_taken(input)).map(line));
+            lines.extend(all.into_iter().chain(not_taken(input)).chain(no_rows(input)).map(line));
         }
         let line = |outcome| Line { table: name, input: "", mapped_by: "", outcome };
         lines.extend(stored(table).into_iter().map(line));

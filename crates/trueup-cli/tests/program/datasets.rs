@@ -132,6 +132,37 @@ fn rows_that_break_a_rule_stop_the_ingest_or_go_to_a_file() {
 }
 
 #[test]
+fn lines_that_are_no_rows_are_in_every_form_of_the_protocol() {
+    let workspace = Workspace::new();
+    workspace.write(
+        "m.toml",
+        "[input.ads]\nfile = \"ads.csv\"\nshort_rows = \"skip\"\n[[spend]]\nfrom = \"ads\"\n\
+         columns = { account = { value = \"a\" }, date = \"Day\", adSpend = \"Cost\" }\n",
+    );
+    workspace.write("ads.csv", "Ads\nDay,Campaign,Cost\n2025-01-01,x,10\n2025-01-02,y,5\n2025-01-03,2\n");
+    let ingest = |dataset: &str, more: &[&str]| {
+        workspace.run(&[&["ingest", "ads.csv", "--mapping", "m.toml", "--into", dataset], more].concat()).stdout
+    };
+    let shown = ingest("text", &[]);
+    let line = "left out 1 title line, 1 row with fewer cells than the header of `ads.csv`\n";
+    assert!(shown.starts_with("version 1 of `text`\nspend    2 taken\n") && shown.ends_with(line), "{shown}");
+    let written = ingest("json", &["--protocol", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&written).unwrap();
+    let input = &json["tables"]["spend"]["inputs"][0];
+    assert_eq!(input["skipped"], serde_json::json!({ "titleLines": 1, "shortRows": 1 }));
+    assert_eq!(input["read"], serde_json::json!({ "rows": 2, "adSpend": "15" }));
+    let later = |format: &str| workspace.run(&["versions", "json", "--protocol", "1", "--format", format]).succeeded();
+    assert_eq!(later("json"), written);
+    assert_eq!(
+        later("csv"),
+        "table,input,mappedBy,outcome,by,rows,total,adSpend,managementFee,withoutAmount\n\
+         spend,ads.csv,m.toml spend[0],read,,2,0,15,0,0\nspend,ads.csv,m.toml spend[0],taken,,2,0,15,0,0\n\
+         spend,ads.csv,m.toml spend[0],no rows,title lines,1,0,0,0,0\n\
+         spend,ads.csv,m.toml spend[0],no rows,rows with fewer cells than the header,1,0,0,0,0\n"
+    );
+}
+
+#[test]
 fn rejected_rows_are_counted_by_rule_and_limited_by_max_rejects() {
     let workspace = Workspace::new();
     workspace.write(

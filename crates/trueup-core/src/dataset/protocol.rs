@@ -92,6 +92,43 @@ impl Sum for ControlTotals {
     }
 }
 
+/// The lines of a file that are no rows, and therefore in no totals. Only files that a mapping reads have such lines.
+///
+/// As JSON, what is 0 is left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SkippedLines {
+    /// The lines before the header, without blank ones.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub title_lines: u64,
+    /// The lines without a value; of a sheet, those between its rows.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub blank_lines: u64,
+    /// The rows with fewer cells than the header, if the mapping leaves them out.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub short_rows: u64,
+}
+
+impl SkippedLines {
+    /// Returns the counts, each with what it counts.
+    #[must_use]
+    pub const fn counts(&self) -> [(&'static str, u64); 3] {
+        [
+            ("title lines", self.title_lines),
+            ("blank lines", self.blank_lines),
+            ("rows with fewer cells than the header", self.short_rows),
+        ]
+    }
+}
+
+impl AddAssign for SkippedLines {
+    fn add_assign(&mut self, other: Self) {
+        self.title_lines += other.title_lines;
+        self.blank_lines += other.blank_lines;
+        self.short_rows += other.short_rows;
+    }
+}
+
 /// What became of the rows of one input in one table. A table of a mapping that reads a file is an input of its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -112,6 +149,9 @@ pub struct InputProtocol {
     /// The rows beyond the first that joins, or the days of a period, made of one row of the file.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub joined: ControlTotals,
+    /// The lines of the file that are no rows.
+    #[serde(default, skip_serializing_if = "is_without_lines")]
+    pub skipped: SkippedLines,
     /// The amounts that a mapping has converted, by currencies. Other totals are of converted amounts, too, except for
     /// those of rows that the mapping has left out or could not read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -126,6 +166,7 @@ impl InputProtocol {
     pub fn add(&mut self, other: Self) {
         self.taken += other.taken;
         self.joined += other.joined;
+        self.skipped += other.skipped;
         self.not_normal += other.not_normal;
         other.converted.into_iter().for_each(|converted| converted.add_to(&mut self.converted));
         other.left_out.iter().for_each(|(cause, totals)| self.leave_out(cause, *totals));
@@ -315,6 +356,7 @@ impl<'a> Serialize for ProtocolReport<'a> {
             mapped_by: Option<&'a str>,
             read: ControlTotals,
             joined: ControlTotals,
+            skipped: SkippedLines,
             taken: ControlTotals,
             left_out: &'a BTreeMap<String, ControlTotals>,
             rejected: &'a BTreeMap<String, ControlTotals>,
@@ -326,6 +368,7 @@ impl<'a> Serialize for ProtocolReport<'a> {
             mapped_by: input.mapped_by.as_deref(),
             read: input.read(),
             joined: input.joined,
+            skipped: input.skipped,
             taken: input.taken,
             left_out: &input.left_out,
             rejected: &input.rejected,
@@ -353,6 +396,10 @@ const fn is_none(rows: &u64) -> bool {
 
 fn is_empty(totals: &ControlTotals) -> bool {
     *totals == ControlTotals::default()
+}
+
+fn is_without_lines(skipped: &SkippedLines) -> bool {
+    *skipped == SkippedLines::default()
 }
 
 /// Amounts as decimal texts in currency units.
@@ -387,5 +434,18 @@ mod tests {
             let json = format!(r#"{{"rows":1,"total":"{text}"}}"#);
             assert!(serde_json::from_str::<ControlTotals>(&json).is_err(), "{text}");
         }
+    }
+
+    /// A file without such lines has the JSON that it had before there were any.
+    #[test]
+    fn lines_that_are_no_rows_are_in_no_totals() {
+        let mut input = InputProtocol { input: "a.csv".to_owned(), ..InputProtocol::default() };
+        assert_eq!(serde_json::to_string(&input).unwrap(), r#"{"input":"a.csv","taken":{"rows":0}}"#);
+        let skipped = SkippedLines { title_lines: 2, short_rows: 1, ..SkippedLines::default() };
+        input.add(InputProtocol { skipped, taken: ControlTotals::of_rows(3), ..InputProtocol::default() });
+        let text = serde_json::to_string(&input).unwrap();
+        assert!(text.contains(r#""skipped":{"titleLines":2,"shortRows":1}"#), "{text}");
+        assert_eq!(serde_json::from_str::<InputProtocol>(&text).unwrap(), input);
+        assert_eq!((input.read(), input.skipped), (ControlTotals::of_rows(3), skipped));
     }
 }

@@ -14,6 +14,7 @@ use std::fmt::Debug;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use trueup_core::dataset::SkippedLines;
 
 /// A file that is ingested.
 #[derive(Clone)]
@@ -35,6 +36,13 @@ impl Input {
     /// Returns the file's bytes; 0 if the file cannot be read, because reading it reports a better error.
     pub(crate) fn size(&self) -> u64 {
         fs::metadata(&self.path).map_or(0, |metadata| metadata.len())
+    }
+
+    /// Returns the lines of the file that became no rows, once it was read. They are counted only for mappings.
+    pub(crate) fn skipped(&self) -> SkippedLines {
+        let counts = self.options.left_out.as_ref().map_or([0; 3], |lines| lines.counts());
+        let [title_lines, blank_lines, short_rows] = counts;
+        SkippedLines { title_lines, blank_lines, short_rows }
     }
 
     /// Returns what declares the columns, for messages: the file, or the mapping.

@@ -2,7 +2,7 @@
 
 use super::case::Case;
 use std::collections::BTreeMap;
-use trueup_core::dataset::{ControlTotals, InputProtocol};
+use trueup_core::dataset::{ControlTotals, InputProtocol, SkippedLines};
 
 /// Returns the totals of rows, given their amounts in currency units.
 fn of(amounts: &[i128]) -> ControlTotals {
@@ -108,4 +108,27 @@ stages.sold = { date = "Sold", total = "Amount" }
         ]
     );
     assert!(summary.protocol["events"].inputs.iter().map(InputProtocol::read).all(|read| read.rows == 3));
+}
+
+/// They are counted once for each table that reads the file, next to its rows, and add nothing to these.
+#[test]
+fn lines_that_are_no_rows_are_not_of_the_totals() {
+    let table = |name: &str, amount: &str| {
+        format!(
+            "[[{name}]]\nfrom = \"ads\"\n[{name}.columns]\naccount = {{ value = \"a\" }}\ndate = \"Day\"\n{amount}\n"
+        )
+    };
+    let events = "opportunityId = \"Campaign\"\ntype = { value = \"sold\" }\ntotal = \"Cost\"";
+    let input = "[input.ads]\nfile = \"ads.csv\"\nshort_rows = \"skip\"\n";
+    let mapping = [input, &table("events", events), &table("spend", "adSpend = \"Cost\"")].concat();
+    let text = "Campaign report\nDay,Campaign,Cost\n2025-01-01,x,10\n,,\n2025-01-02,y,5\n2025-01-03,2\nall,2\n";
+    let case = Case::new(&mapping).file("ads.csv", text);
+    let summary = case.ingest().run().unwrap();
+    for (table, read) in
+        [("events", of(&[10, 5])), ("spend", ControlTotals { ad_spend: 15_000_000, ..ControlTotals::of_rows(2) })]
+    {
+        let [input] = &summary.protocol[table].inputs[..] else { panic!("one table") };
+        assert_eq!((input.read(), input.taken), (read, read));
+        assert_eq!(input.skipped, SkippedLines { title_lines: 1, blank_lines: 1, short_rows: 2 }, "{table}");
+    }
 }

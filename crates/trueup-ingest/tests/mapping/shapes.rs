@@ -29,7 +29,10 @@ fn read(keys: &str, text: &str) -> Vec<(Vec<String>, Vec<[u64; 3]>)> {
         let case = Case::new(&spend(name, keys)).file(name, content);
         let summary = case.ingest().run().unwrap();
         let counts = summary.left_out.iter().map(|file| [file.title_lines, file.blank_lines, file.short_rows]);
-        (column(&case.spend(), "date"), counts.collect())
+        let counts: Vec<[u64; 3]> = counts.collect();
+        let of_protocol = summary.protocol["spend"].inputs[0].skipped.counts().map(|(_, count)| count);
+        assert_eq!(of_protocol, counts.first().copied().unwrap_or_default(), "{name}");
+        (column(&case.spend(), "date"), counts)
     };
     files.into_iter().map(read).collect()
 }
