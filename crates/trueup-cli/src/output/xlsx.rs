@@ -1,13 +1,14 @@
 //! Answers as XLSX, for spreadsheets: one sheet with a frozen header, and numbers with the formats that people read.
 //!
 //! A number is the one that the JSON of the answer has. A ratio over nothing and a number that a row does not have are
-//! empty cells, as in CSV. The same answer is always the same bytes.
+//! empty cells, as in CSV. The same answer is always the same bytes. Totals are shown as in a table: without the column
+//! that marks them for programs, and as `total` in the first column unless that has numbers.
 
 use crate::exit::Failure;
 use rust_xlsxwriter::{DocProperties, ExcelDateTime, Format, Workbook, Worksheet, XlsxError};
 use std::io::Write;
 use trueup::dictionary::ValueFormat;
-use trueup::{Column, ResultTable, Shown, Value, Values};
+use trueup::{Column, Day, ResultTable, Shown, Value, Values};
 use trueup_report::number::format_of;
 
 /// The most rows and columns of a sheet, and characters of a cell.
@@ -53,40 +54,54 @@ fn workbook(answer: &ResultTable) -> Result<Workbook, XlsxError> {
     let sheet = workbook.add_worksheet();
     sheet.set_name("answer")?.set_freeze_panes(1, 0)?;
     let header = Format::new().set_bold();
-    for (at, column) in (0_u16..).zip(answer.columns()) {
+    let shown = answer.columns().iter().skip(usize::from(answer.totals_row().is_some()));
+    for (at, column) in (0_u16..).zip(shown) {
         sheet.write_string_with_format(0, at, &column.name, &header)?;
+        let has_days = format_of(answer.definitions(), &column.name) == Some(ValueFormat::Date);
         let plain = cell_format(answer, column);
         let bold = plain.clone().set_bold();
+        let is_label = at == 0 && matches!(column.values, Values::Strings(_) | Values::Days(_));
         for (row, number) in (0..answer.len()).zip(1_u32..) {
-            let format = if answer.totals_row() == Some(row) { &bold } else { &plain };
-            write_cell(sheet, (number, at), column, row, format)?;
+            let is_total = answer.totals_row() == Some(row);
+            let value = match column.value(row) {
+                _ if is_total && is_label => Some(Value::Text("total")),
+                _ if column.is_over_nothing(row) => None,
+                value => value,
+            };
+            write_cell(sheet, (number, at), value, has_days, if is_total { &bold } else { &plain })?;
         }
     }
     sheet.autofit();
     Ok(workbook)
 }
 
+/// Writes a value; leaves the cell empty if there is none. `has_days` says that texts are days. One that is none, as a
+/// stored column may have it, stays a text.
 fn write_cell(
     sheet: &mut Worksheet,
     (number, at): (u32, u16),
-    column: &Column,
-    row: usize,
+    value: Option<Value<'_>>,
+    has_days: bool,
     format: &Format,
 ) -> Result<(), XlsxError> {
-    match column.value(row) {
-        Some(Value::Text(text)) if !text.is_empty() => {
-            sheet.write_string_with_format(number, at, text, format)?;
-        }
-        Some(Value::Day(day)) => {
+    let day = match value {
+        Some(Value::Day(day)) => Some(day),
+        Some(Value::Text(text)) if has_days => text.parse::<Day>().ok(),
+        _ => None,
+    };
+    match (day, value) {
+        (Some(day), _) => {
             let day = ExcelDateTime::parse_from_str(&day.to_string())?;
             sheet.write_datetime_with_format(number, at, &day, format)?;
         }
-        Some(value) if !column.is_over_nothing(row) => {
-            if let Some(value) = value.as_f64() {
+        (None, Some(Value::Text(text))) if !text.is_empty() => {
+            sheet.write_string_with_format(number, at, text, format)?;
+        }
+        (None, value) => {
+            if let Some(value) = value.and_then(Value::as_f64) {
                 sheet.write_number_with_format(number, at, value, format)?;
             }
         }
-        _ => {}
     }
     Ok(())
 }
@@ -95,6 +110,7 @@ fn write_cell(
 fn cell_format(answer: &ResultTable, column: &Column) -> Format {
     let named = format_of(answer.definitions(), &column.name);
     let format = match &column.values {
+        Values::Strings(_) if named == Some(ValueFormat::Date) => "yyyy-mm-dd",
         Values::Strings(_) => return Format::new(),
         Values::Days(_) => "yyyy-mm-dd",
         Values::Counts(_) | Values::Integers(_) => "#,##0",

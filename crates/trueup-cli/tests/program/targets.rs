@@ -95,12 +95,16 @@ fn a_sheet_has_the_numbers_of_the_json() {
     let mut sheet: calamine::Xlsx<_> = open_workbook(workspace.path("one.xlsx")).unwrap();
     let range = sheet.worksheet_range("answer").unwrap();
     let header: Vec<String> = range.rows().next().unwrap().iter().map(ToString::to_string).collect();
-    assert_eq!(header.join(","), csv.lines().next().unwrap());
+    // Totals are in bold, and need no column that marks them.
+    let shown = |line: &str| line.split_once(',').unwrap().1.to_owned();
+    assert_eq!(header.join(","), shown(csv.lines().next().unwrap()));
     assert_eq!(range.rows().count(), rows.len() + 1);
     assert!(rows.len() > 3 && rows.last().unwrap()["rowType"] == "total", "{rows:?}");
-    for (row, (cells, line)) in rows.iter().zip(range.rows().skip(1).zip(csv.lines().skip(1))) {
+    assert_eq!(range.rows().next_back().unwrap()[0], Data::String("total".to_owned()));
+    for (row, (cells, line)) in rows.iter().zip(range.rows().skip(1).zip(csv.lines().skip(1).map(shown))) {
         for ((name, cell), text) in header.iter().zip(cells).zip(line.split(',')) {
             match cell {
+                Data::String(total) if name == "start" => assert!(total == "total" && row["rowType"] == "total"),
                 // What has no number is empty, as in CSV, and not 0.
                 Data::Empty => assert_eq!(text, "", "{name} in {line}"),
                 Data::Float(number) => assert_eq!(Some(*number), row[name].as_f64(), "{name} in {line}"),
@@ -114,4 +118,33 @@ fn a_sheet_has_the_numbers_of_the_json() {
             }
         }
     }
+}
+
+/// Totals have no day, and the one of a booking is missing without a booking.
+#[test]
+fn dimensions_that_are_days_are_dates_in_a_sheet() {
+    let workspace = workspace();
+    let fields = "attributionChannel,date,week,firstBooked,leads";
+    let arguments = ["query", "ds", "--fields", fields, "--start", "2025-01-01", "--end", "2025-01-31", "--totals"];
+    let asked = |more: &[&str]| workspace.run(&[&arguments, more].concat()).succeeded();
+    let csv = asked(&["--format", "csv"]);
+    asked(&["-o", "days.xlsx"]);
+    let mut sheet: calamine::Xlsx<_> = open_workbook(workspace.path("days.xlsx")).unwrap();
+    let range = sheet.worksheet_range("answer").unwrap();
+    let mut days = 0;
+    for (cells, line) in range.rows().zip(csv.lines()).skip(1) {
+        let texts: Vec<&str> = line.split(',').skip(1).collect();
+        for (cell, text) in cells[1..4].iter().zip(&texts[1..4]) {
+            match cell {
+                Data::DateTime(day) => {
+                    let (year, month, day, ..) = day.to_ymd_hms_milli();
+                    assert_eq!(format!("{year:04}-{month:02}-{day:02}"), **text, "{line}");
+                    days += 1;
+                }
+                other => assert!(*other == Data::Empty && text.is_empty(), "{other:?} in {line}"),
+            }
+        }
+    }
+    assert!(days > 4, "{csv}");
+    assert_eq!(range.rows().next_back().unwrap()[0], Data::String("total".to_owned()));
 }
