@@ -60,6 +60,36 @@ fn a_single_row_that_can_be_the_header_is_the_header() {
     assert_eq!(case.spend().len(), 2);
 }
 
+/// The first row of such a header has no gap: it ends before the second one.
+#[test]
+fn a_merged_cell_at_the_right_edge_needs_no_key() {
+    let rows: &[&[&str]] =
+        &[&["Client", "Fee"], &["", "March", "April"], &["oak", "100", "120"], &["elm", "200", "220"]];
+    let titled: Vec<&[&str]> = [&["Fees of 2026"][..]].into_iter().chain(rows.iter().copied()).collect();
+    let columns = "date = { value = \"2026-03-01\" }\nadSpend = \"Fee April\"";
+    for keys in ["", "header_row = [\"Client\"]", "header_row = 1"] {
+        let case = Case::new(&spend(keys, columns)).file("fees.xlsx", workbook(rows, &["A1:A2", "B1:C1"]));
+        let made = case.spend();
+        assert_eq!(
+            (column(&made, "account"), column(&made, "adSpend")),
+            (vec!["oak".into(), "elm".into()], vec!["120".into(), "220".into()]),
+            "{keys}"
+        );
+        let keys = keys.replace('1', "2");
+        let titled = workbook(&titled, &["A1:C1", "A2:A3", "B2:C2"]);
+        assert_eq!(
+            column(&Case::new(&spend(&keys, columns)).file("fees.xlsx", titled).spend(), "adSpend"),
+            ["120", "220"]
+        );
+    }
+    // Without merged cells, the row below is one of another width.
+    let columns = columns.replace("Fee April", "Fee");
+    for keys in ["", "header_row = [\"Client\"]", "header_row = 1", "merged = false"] {
+        let refused = Case::new(&spend(keys, &columns)).file("fees.xlsx", workbook(rows, &[])).refusal();
+        assert!(refused.contains("the cell C2 of the sheet `S` has a value, too"), "{keys}: {refused}");
+    }
+}
+
 #[test]
 fn only_sheets_have_merged_cells() {
     let mapping = spend("merged = true", MARCH).replace("fees.xlsx", "fees.csv");

@@ -156,8 +156,11 @@ fn read_sheet(
     };
     let is_merged = options.merged == Some(true);
     let merged = is_merged.then(|| merged_cells(&mut workbook)).transpose()?;
+    // A draft compares what the first row names and what merged cells name.
+    let is_draft = matches!(options.header_row, None | Some(HeaderRow::Widest));
+    let is_doubted = options.merged.is_none() && !is_draft;
     let mut head = Vec::new();
-    let read = read_rows(&mut workbook, (name, merged), options, limits, sender, &mut head);
+    let read = read_rows(&mut workbook, (name, merged, is_doubted), options, limits, sender, &mut head);
     let may_be_merged = options.merged.unwrap_or(options.header_row.is_some());
     let is_header_fault = matches!(
         &read,
@@ -168,18 +171,17 @@ fn read_sheet(
     if is_merged || !may_be_merged || !is_header_fault {
         return read;
     }
-    // Below merged cells, the first row of a header has gaps, and the last one has names that recur.
-    let merged = merged_cells(&mut workbook)?;
-    if !merged.concern(&head) {
-        return read;
-    }
-    read_rows(&mut workbook, (name, Some(merged)), options, limits, sender, &mut Vec::new())
+    // Below merged cells, the first row of a header has gaps or ends before the others, and the last one has names that
+    // recur.
+    let merged = Some(merged_cells(&mut workbook)?).filter(|merged| merged.concern(&head));
+    read_rows(&mut workbook, (name, merged, false), options, limits, sender, &mut Vec::new())
 }
 
-/// Sends the header and the rows of a sheet. `head` gets the rows among which no header was found.
+/// Sends the header and the rows of a sheet. `head` gets the rows among which no header was found. If the header
+/// `is_doubted`, one is a fault that has no name for a column of the row below it.
 fn read_rows(
     workbook: &mut Xlsx<BufReader<OpenFile>>,
-    (name, merged): (&str, Option<MergedCells>),
+    (name, merged, is_doubted): (&str, Option<MergedCells>, bool),
     options: &ReadOptions,
     limits: ReadLimits,
     sender: &SyncSender<SheetPart>,
@@ -191,6 +193,7 @@ fn read_rows(
         options,
         limits,
         merged,
+        is_doubted,
         head,
         head_bytes: 0,
         columns: None,
@@ -304,6 +307,8 @@ struct SheetRows<'a> {
     limits: ReadLimits,
     /// The merged cells; `None` if the header is a single row.
     merged: Option<MergedCells>,
+    /// Whether the row below the header may belong to it.
+    is_doubted: bool,
     /// The rows so far, until it is known which one is the header.
     head: &'a mut Vec<HeadRow>,
     /// The bytes of these cells.
@@ -397,10 +402,13 @@ impl SheetRows<'_> {
                 return *number < merged.last_row(first);
             }
         }
-        self.options
-            .header_row
-            .as_ref()
-            .is_some_and(|rule| rule.needs_more(&head_lines(last.map_or(&[], std::slice::from_ref))))
+        let Some(rule) = &self.options.header_row else { return false };
+        let last = match rule {
+            // The row below the header is one more.
+            HeaderRow::Number(_) | HeaderRow::Names(_) if self.is_doubted => self.head.iter().nth_back(1),
+            _ => last,
+        };
+        rule.needs_more(&head_lines(last.map_or(&[], std::slice::from_ref)))
     }
 
     /// Finds the header among the rows so far, and adds the rows after it.
@@ -422,8 +430,15 @@ impl SheetRows<'_> {
             return Ok(());
         };
         let (first, last) = (*first, *last);
-        let left_out = LeftOutCount::new(self.options, found.title_lines);
         let cells = merged.as_ref().map_or(cells, |merged| &merged.cells);
+        if self.is_doubted
+            && let Some(((end, _), (_, below))) = cells.last().zip(self.head.get(at + rows))
+            && below.iter().any(|(column, cell)| column > end && !cell.is_blank())
+        {
+            let location = InputLocation::Record(first);
+            return Err(FileFault::NamelessColumn { location, at: *end as usize + 2 });
+        }
+        let left_out = LeftOutCount::new(self.options, found.title_lines);
         let columns = SheetColumns::of_header(cells, InputLocation::Record(first), left_out)?;
         self.parts.push(SheetPart::Header(columns.schema.clone(), found));
         (self.columns, self.last_row) = (Some(columns), last);
