@@ -671,6 +671,24 @@ fn what_identifies_a_customer_best_comes_first() {
     );
 }
 
+/// An address has the spelling of addresses under a phone number, too, and an id stays as it is.
+#[test]
+fn what_takes_the_place_of_a_customer_has_keys_of_its_own() {
+    let contacts = ["602-555-2620,C@x.com", "602-555-2621,", "602-555-2622,", ",a@x.com", ",b@x.com", ","];
+    let rows: String =
+        (1..).zip(contacts).map(|(at, contact)| format!("{contact},A-{at},2026-03-0{at},won\n")).collect();
+    let draft = drafted(&[("log.csv", &format!("Contact Phone,Contact Email,File #,Day,Status\n{rows}"))]);
+    for answer in [
+        "{ column = \"Contact Phone\", normalize = \"phone\", region = \"US\", otherwise = [{ column = \"Contact Email\", normalize = \
+         \"email\" }, { column = \"File #\" }] }  # 3 distinct values such as `602-555-2620`, `602-555-2621`, `602-555-2622`; on 3 \
+         rows, \"Contact Email\" or \"File #\" takes its place",
+        "{ column = \"Contact Email\", normalize = \"email\", otherwise = [{ column = \"Contact Phone\", normalize = \"phone\", region = \
+         \"US\" }, { column = \"File #\" }] }",
+    ] {
+        assert!(draft.contains(&format!("\n#opportunityId = {answer}")), "{answer}\n{draft}");
+    }
+}
+
 /// Jobs whose number is `Job #` are customers with their last stage as much as deals are.
 #[test]
 fn jobs_with_their_last_status_are_a_question() {

@@ -493,6 +493,29 @@ fn a_customer_without_an_id_is_a_question() {
     );
 }
 
+/// A phone number, else an address, else the id of the deal, each in a spelling of its own: one person is one customer.
+#[test]
+fn what_identifies_a_customer_is_followed_by_what_takes_its_place() {
+    let deals = "Record ID,Deal Name,Deal Stage,Close Date,Amount,Create Date,Phone Number,Email\n\
+                 9001,Ruiz,Closed Won,2026-03-20 10:00,12500,2026-03-01 09:15,(602) 555-2620,ana@x.com\n\
+                 9002,Cole,Closed Lost (price),2026-03-12 17:30,4800.50,2026-03-03 11:00,,Bob@X.com\n\
+                 9003,Cole,Appointment Scheduled,,,2026-03-06 14:20,,bob@x.com\n\
+                 9004,Diaz,Appointment Scheduled,,,2026-03-06 14:20,,\n";
+    let draft = drafted_of(&[("deals.csv", deals.as_bytes().to_vec())], &[]).unwrap();
+    let line = "\nopportunityId = { column = \"Phone Number\", normalize = \"phone\", region = \"US\", otherwise = [{ column = \"Email\", \
+                normalize = \"email\" }, { column = \"Record ID\" }] }  # ";
+    assert!(draft.text.contains(line), "{}", draft.text);
+    assert!(draft.text.contains("; on 3 rows, \"Email\" or \"Record ID\" takes its place\n"), "{}", draft.text);
+    let case = Case::new(&answered(&draft, &["sold = "])).file("deals.csv", deals);
+    assert_eq!(answers(&case, &["conversions", "leads", "customers"], MARCH), [4, 3, 3]);
+    assert_eq!(case.ingest().run().unwrap().events.not_normal, 0);
+    // Every deal has an address, and no id takes its place.
+    let mailed = deals.replace("14:20,,\n", "14:20,,d@x.com\n");
+    let draft = drafted_of(&[("deals.csv", mailed.into_bytes())], &[]).unwrap();
+    let line = "otherwise = { column = \"Email\", normalize = \"email\" } }  # ";
+    assert!(draft.text.contains(line), "{}", draft.text);
+}
+
 /// A payment of QuickBooks has a name, and a call a number: no call becomes revenue.
 #[test]
 fn customers_that_are_identified_in_different_ways_are_named() {

@@ -119,11 +119,29 @@ pub(super) fn key(name: &str) -> String {
 
 /// Returns the source of a column with further keys.
 pub(super) fn source(column: &str, keys: &[(&str, &str)]) -> String {
-    if keys.is_empty() {
-        return quoted(column);
-    }
+    if keys.is_empty() { quoted(column) } else { format!("{{ {} }}", members(column, keys)) }
+}
+
+/// Returns the source of a column with further keys, of whose missing texts `others` take the place, in this order. One
+/// with the same keys is only named, because it is then read as the column is.
+pub(super) fn source_with_others(column: &str, keys: &[(&str, &str)], others: &[(String, Keys<'_>)]) -> String {
+    let other = |(name, own): &(String, Keys<'_>)| {
+        if own == keys { quoted(name) } else { format!("{{ {} }}", members(name, own)) }
+    };
+    let otherwise = match others {
+        [] => return source(column, keys),
+        [only] => other(only),
+        several => format!("[{}]", several.iter().map(other).collect::<Vec<_>>().join(", ")),
+    };
+    format!("{{ {}, otherwise = {otherwise} }}", members(column, keys))
+}
+
+/// The keys of a source, each with its value.
+pub(super) type Keys<'a> = Vec<(&'a str, &'a str)>;
+
+fn members(column: &str, keys: &[(&str, &str)]) -> String {
     let keys: String = keys.iter().map(|(key, value)| format!(", {key} = {}", quoted(value))).collect();
-    format!("{{ column = {}{keys} }}", quoted(column))
+    format!("column = {}{keys}", quoted(column))
 }
 
 /// Returns the sources that may read a column of dates. `zone` is for clock times.

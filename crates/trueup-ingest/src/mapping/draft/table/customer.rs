@@ -7,7 +7,7 @@ use crate::mapping::amounts::WrittenAmount;
 use crate::mapping::draft::formats::{AmountForm, DateForm};
 use crate::mapping::draft::names::{is_contact_name, is_id_name, is_money_name, is_number_name, rank};
 use crate::mapping::draft::sample::ColumnSample;
-use crate::mapping::draft::text::{quoted, source};
+use crate::mapping::draft::text::{Keys, quoted, source_with_others};
 use hashbrown::HashSet;
 use std::cmp::Reverse;
 use trueup_core::Shown;
@@ -118,16 +118,13 @@ impl<'a> TableDraft<'a, '_> {
             (None, None) => "no column is certainly the id of the customer. Which is it?".to_owned(),
         };
         let of_joined = joined.iter().map(|(input, column)| {
-            let (line, note) = self.customer_line(&self.named_of(input, column), column, None);
+            let (line, note) = self.customer_line(&self.named_of(input, column), column, &[]);
             (line, format!("of {}: {note}", quoted(&input.name)))
         });
-        let second = |column: &ColumnSample| {
-            let is_full =
-                |other: &&&ColumnSample| other.name != column.name && other.empty * ROWS_PER_GAP <= self.sample.rows;
-            let has_gaps = column.empty * ROWS_PER_GAP > self.sample.rows;
-            own.iter().find(is_full).copied().filter(|_| has_gaps)
-        };
-        let of_own = own.iter().map(|column| self.customer_line(&self.named(column), column, second(column)));
+        let of_own = own.iter().map(|column| {
+            let others = if self.is_full(column) { Vec::new() } else { self.in_place_of(column, &own) };
+            self.customer_line(&self.named(column), column, &others)
+        });
         let answers: Vec<(String, String)> = of_joined.chain(of_own).collect();
         drafted.customers.extend(best);
         self.text.question(&question, &answers);
@@ -161,22 +158,33 @@ impl<'a> TableDraft<'a, '_> {
         columns
     }
 
-    /// Returns the line that makes a column the customer, and a note. `second` takes the place of missing values.
-    fn customer_line(&self, named: &str, column: &ColumnSample, second: Option<&ColumnSample>) -> (String, String) {
-        let (contact, second_name) = (column.contact(), second.map(|column| self.named(column)));
-        let mut keys: Vec<(&str, &str)> = second_name.iter().map(|name| ("otherwise", name.as_str())).collect();
-        let full = column.texts().filter(|text| digits(text).len() >= LAST_DIGITS).count();
-        let has_areas = full * 2 > column.values.len();
-        match (contact, regions_of(column, None).into_iter().next().filter(|_| has_areas)) {
-            (Some(Contact::Mail), _) => keys.push(("normalize", "email")),
-            (Some(Contact::Phone), Some(region)) => keys.extend([("normalize", "phone"), ("region", region)]),
-            _ => {}
+    /// Returns whether a column of ids lacks few values.
+    fn is_full(&self, column: &ColumnSample) -> bool {
+        column.empty * ROWS_PER_GAP <= self.sample.rows
+    }
+
+    /// Returns what takes the place of the missing values of a column: other contacts, up to the first of `columns`
+    /// that is full; none if no other is.
+    fn in_place_of<'c>(&self, column: &ColumnSample, columns: &[&'c ColumnSample]) -> Vec<&'c ColumnSample> {
+        let others = columns.iter().copied().filter(|other| other.name != column.name);
+        let mut all = Vec::new();
+        for other in others {
+            if self.is_full(other) {
+                all.push(other);
+                return all;
+            }
+            if other.contact().is_some() {
+                all.push(other);
+            }
         }
-        let gaps = match (column.empty, second) {
-            (0, _) => String::new(),
-            (rows, None) => format!("; empty on {}", counted(rows)),
-            (rows, Some(second)) => format!("; on {}, {} takes its place", counted(rows), quoted(&second.name)),
-        };
+        Vec::new()
+    }
+
+    /// Returns the line that makes a column the customer, and a note. `others` take the place of missing values.
+    fn customer_line(&self, named: &str, column: &ColumnSample, others: &[&ColumnSample]) -> (String, String) {
+        let alternatives: Vec<(String, Keys<'_>)> =
+            others.iter().map(|other| (self.named(other), customer_keys(other))).collect();
+        let gaps = gaps(column, others);
         let is_contact = is_contact_name(&column.name);
         let name = if is_name(column) && !is_contact { "; two people may have the same name" } else { "" };
         let has_digit = |text: &str| text.contains('@') || !digits(text).is_empty();
@@ -186,7 +194,29 @@ impl<'a> TableDraft<'a, '_> {
             .map(|(text, rows)| format!("; `{}` on {} would be one customer", Shown(text), counted(*rows)))
             .collect();
         let note = format!("{} such as {}{gaps}{name}{shared}", distinct(column), column.examples());
-        (format!("{OPPORTUNITY_ID} = {}", source(named, &keys)), note)
+        let source = source_with_others(named, &customer_keys(column), &alternatives);
+        (format!("{OPPORTUNITY_ID} = {source}"), note)
+    }
+}
+
+/// Returns the keys that give the contacts of a column one spelling; none if it has ids.
+fn customer_keys(column: &ColumnSample) -> Keys<'static> {
+    let full = column.texts().filter(|text| digits(text).len() >= LAST_DIGITS).count();
+    let has_areas = full * 2 > column.values.len();
+    match (column.contact(), regions_of(column, None).into_iter().next().filter(|_| has_areas)) {
+        (Some(Contact::Mail), _) => vec![("normalize", "email")],
+        (Some(Contact::Phone), Some(region)) => vec![("normalize", "phone"), ("region", region)],
+        _ => Vec::new(),
+    }
+}
+
+/// Returns a note on the rows on which a column has no value, and on what takes its place there.
+pub(super) fn gaps(column: &ColumnSample, others: &[&ColumnSample]) -> String {
+    let names: Vec<String> = others.iter().map(|other| quoted(&other.name)).collect();
+    match (column.empty, names.as_slice()) {
+        (0, _) => String::new(),
+        (rows, []) => format!("; empty on {}", counted(rows)),
+        (rows, names) => format!("; on {}, {} takes its place", counted(rows), names.join(" or ")),
     }
 }
 

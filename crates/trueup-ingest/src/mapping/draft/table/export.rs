@@ -1,8 +1,8 @@
 //! Drafts the table of an export of a known product, as its file of data says.
 
-use super::customer::CustomerIds;
+use super::customer::{Contact, CustomerIds, gaps};
 use super::dimensions::DimensionSource;
-use super::{Drafted, TableDraft, counted};
+use super::{Drafted, TableDraft};
 use crate::IngestError;
 use crate::mapping::canonical::stage_names;
 use crate::mapping::dates::{DateFormat, read_month};
@@ -10,7 +10,9 @@ use crate::mapping::draft::export::FoundExport;
 use crate::mapping::draft::formats::{AmountForm, DateForm};
 use crate::mapping::draft::kind::LEAD;
 use crate::mapping::draft::sample::ColumnSample;
-use crate::mapping::draft::text::{SourceDraft, amount_sources, date_sources, key, quoted, source};
+use crate::mapping::draft::text::{
+    Keys, SourceDraft, amount_sources, date_sources, key, quoted, source, source_with_others,
+};
 use crate::mapping::known_exports::{ColumnLine, ExportSpread, ExportTable, Roles, StageLine};
 use crate::mapping::normal::Normalizer;
 use crate::mapping::template::{TemplatePart, template_parts};
@@ -194,7 +196,7 @@ impl<'a> TableDraft<'a, '_> {
         let filled = |column: &&ColumnSample| column.filled > 0 || self.sample.rows == 0;
         let certain: Vec<&ColumnSample> =
             [phones.clone(), mails.clone(), ids].concat().into_iter().filter(filled).collect();
-        let Some(first) = certain.first().copied() else {
+        let Some((&first, more)) = certain.split_first() else {
             let answers: Vec<(String, String)> = names
                 .iter()
                 .map(|column| {
@@ -209,47 +211,60 @@ impl<'a> TableDraft<'a, '_> {
         };
         self.used.insert(first.name.clone());
         let file = self.sample.file_name.as_str();
-        let (is_phone, is_mail) =
-            (phones.iter().any(|it| it.name == first.name), mails.iter().any(|it| it.name == first.name));
-        drafted.identified_by.push(match (is_phone, is_mail) {
-            (true, _) => ("phone numbers", file),
-            (_, true) => ("addresses of mail", file),
-            _ => ("ids of the product", file),
+        let contact = |column: &ColumnSample| {
+            let is_of = |columns: &[&ColumnSample]| columns.iter().any(|it| it.name == column.name);
+            let phone = is_of(&phones).then_some(Contact::Phone);
+            phone.or_else(|| is_of(&mails).then_some(Contact::Mail))
+        };
+        drafted.identified_by.push(match contact(first) {
+            Some(Contact::Phone) => ("phone numbers", file),
+            Some(Contact::Mail) => ("addresses of mail", file),
+            None => ("ids of the product", file),
         });
         drafted.customers.push(CustomerIds::new(file, first));
-        let mut keys = Vec::new();
-        let second = certain.iter().chain(&names).find(|it| it.name != first.name).filter(|_| first.empty > 0);
-        let second_name = second.map(|column| self.named(column));
-        if let Some(name) = &second_name {
-            keys.push(("otherwise", name.as_str()));
+        // Each takes the place of those before it, up to one that every row has.
+        let mut others: Vec<&ColumnSample> = Vec::new();
+        let more = if more.is_empty() { names.as_slice() } else { more };
+        for &column in more {
+            if others.last().unwrap_or(&first).empty == 0 {
+                break;
+            }
+            if column.name != first.name && !others.iter().any(|other| other.name == column.name) {
+                others.push(column);
+            }
         }
-        let gap = match (first.empty, second) {
-            (0, _) => String::new(),
-            (rows, Some(column)) => format!("; on {}, {} takes its place", counted(rows), quoted(&column.name)),
-            (rows, None) => format!("; empty on {}, which the ingest refuses", counted(rows)),
-        };
-        if let Some(column) = second {
-            self.used.insert(column.name.clone());
-        }
+        self.used.extend(others.iter().map(|column| column.name.clone()));
+        let refused = if first.empty > 0 && others.is_empty() { ", which the ingest refuses" } else { "" };
+        let comment = format!("{}{}{refused}", first.examples(), gaps(first, &others));
+        let part = roles.phone_part.as_deref();
         let named = self.named(first);
-        let line = |keys: &[(&str, &str)]| format!("opportunityId = {}", source(&named, keys));
-        let comment = format!("{}{gap}", first.examples());
-        if is_mail {
-            keys.push(("normalize", "email"));
-        }
-        if !is_phone {
-            let line = line(&keys);
+        let others: Vec<(String, Option<Contact>)> =
+            others.into_iter().map(|column| (self.named(column), contact(column))).collect();
+        let line = |region: Option<&'static str>| {
+            let keys = |contact: Option<Contact>| {
+                let mut keys: Keys<'_> = Vec::new();
+                match contact {
+                    Some(Contact::Phone) => {
+                        keys.extend(part.map(|part| ("extract", part)));
+                        keys.push(("normalize", "phone"));
+                        keys.extend(region.map(|region| ("region", region)));
+                    }
+                    Some(Contact::Mail) => keys.push(("normalize", "email")),
+                    None => {}
+                }
+                keys
+            };
+            let others: Vec<(String, Keys<'_>)> =
+                others.iter().map(|(name, contact)| (name.clone(), keys(*contact))).collect();
+            format!("opportunityId = {}", source_with_others(&named, &keys(contact(first)), &others))
+        };
+        if contact(first) != Some(Contact::Phone) {
+            let line = line(None);
             return self.text.noted(&line, &comment);
         }
-        let part = roles.phone_part.as_deref();
-        if let Some(part) = part {
-            keys.insert(0, ("extract", part));
-        }
-        keys.push(("normalize", "phone"));
-        let of_region = |region: &'static str| [&keys[..], &[("region", region)]].concat();
         match regions_of(first, part)[..] {
             [region, ..] => {
-                let line = line(&of_region(region));
+                let line = line(Some(region));
                 self.text.noted(&line, &format!("numbers without a country code are of this region; {comment}"));
             }
             [] => {
@@ -259,7 +274,7 @@ impl<'a> TableDraft<'a, '_> {
                     first.examples()
                 );
                 let answers: Vec<(String, String)> =
-                    REGIONS.iter().map(|region| (line(&of_region(region)), String::new())).collect();
+                    REGIONS.iter().map(|region| (line(Some(region)), String::new())).collect();
                 self.text.question(&question, &answers);
             }
         }
