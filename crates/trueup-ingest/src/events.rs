@@ -216,6 +216,7 @@ pub(crate) fn ingest(
     if reader.is_refusing() {
         return Ok(WrittenEvents::unchanged(Vec::new(), protocol));
     }
+    reader.warnings.extend(left_out.warnings(inputs));
     if clock_zone == Some(ClockZone::Account) {
         new.accounts = buffer.new_accounts().into_iter().collect();
     }

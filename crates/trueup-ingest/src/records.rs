@@ -67,6 +67,11 @@ impl DeliveredRecords {
         u32::try_from(at).ok()
     }
 
+    /// Returns the path of the file with a number.
+    pub(crate) fn path(&self, file: u32) -> Option<&Path> {
+        self.files.get(file as usize).map(PathBuf::as_path)
+    }
+
     /// Returns the number of the last file that delivers a record; `None` if none does.
     pub(crate) fn last_file(&self, account: &str, source: &str, record: &str) -> Option<u32> {
         self.delivery(account, source, record).map(|delivery| delivery.last_file)

@@ -3,6 +3,7 @@
 
 use super::encode::plain_texts;
 use super::event_batch::{column, primitive_column};
+use crate::Input;
 use crate::amounts::RowAmounts;
 use crate::records::DeliveredRecords;
 use crate::report::OF_FORGOTTEN;
@@ -13,13 +14,18 @@ use arrow_schema::ArrowError;
 use arrow_select::filter::filter_record_batch;
 use hashbrown::HashMap;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
+use trueup_core::Shown;
 use trueup_core::dataset::{ControlTotals, ForgottenCustomers, InputProtocol};
 use trueup_core::model::{ACCOUNT, DATE, OPPORTUNITY_ID, RECORD_COLUMN, SOURCE};
 
 /// What leaves out an event of a record that a later file delivers again, in protocols.
 const OF_LATER_FILE: &str = "record that a later file has";
+
+/// The most pairs of files of an ingest that have a warning each.
+const MAX_WARNINGS: usize = 3;
 
 /// What the dataset has forgotten and what the files deliver, and the events that were left out.
 pub(super) struct LeftOut<'a> {
@@ -34,6 +40,18 @@ pub(super) struct LeftOut<'a> {
 struct LeftOutRows {
     of_forgotten: ControlTotals,
     of_later_file: ControlTotals,
+    /// The number of all events of a file whose records a later file has, by the numbers of the two files.
+    by_later_file: BTreeMap<(u32, u32), u64>,
+}
+
+impl LeftOutRows {
+    fn add(&mut self, others: Self) {
+        self.of_forgotten += others.of_forgotten;
+        self.of_later_file += others.of_later_file;
+        for (files, rows) in others.by_later_file {
+            *self.by_later_file.entry(files).or_default() += rows;
+        }
+    }
 }
 
 /// What becomes of an event.
@@ -41,7 +59,8 @@ struct LeftOutRows {
 enum Fate {
     Kept,
     Forgotten,
-    InLaterFile,
+    /// With the number of the last file that has the record.
+    InLaterFile(u32),
 }
 
 impl<'a> LeftOut<'a> {
@@ -56,9 +75,37 @@ impl<'a> LeftOut<'a> {
 
     /// Adds the events that were left out since this was called last to the protocol of their input.
     pub(super) fn add_to(&self, protocol: &mut InputProtocol) {
-        let rows = std::mem::take(&mut *self.rows.lock().unwrap_or_else(PoisonError::into_inner));
-        protocol.leave_out(OF_FORGOTTEN, rows.of_forgotten);
-        protocol.leave_out(OF_LATER_FILE, rows.of_later_file);
+        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        protocol.leave_out(OF_FORGOTTEN, std::mem::take(&mut rows.of_forgotten));
+        protocol.leave_out(OF_LATER_FILE, std::mem::take(&mut rows.of_later_file));
+    }
+
+    /// Returns the warnings about events that were left out because a later one of `inputs` has their records. Which
+    /// file is later depends on the order in which they are given, and that of a shell is the one of the alphabet.
+    pub(super) fn warnings(&self, inputs: &[&Input]) -> Vec<String> {
+        let name = |file: u32| {
+            let path = self.records.and_then(|records| records.path(file));
+            let input = inputs.iter().find(|input| Some(input.path.as_path()) == path);
+            input.map_or_else(String::new, |input| input.shown.display().to_string())
+        };
+        let warning = |((file, later), rows): (&(u32, u32), &u64)| {
+            let (events, are) = if *rows == 1 { ("event", "is") } else { ("events", "are") };
+            let (file, later) = (name(*file), name(*later));
+            let (file, later) = (Shown(&file), Shown(&later));
+            format!(
+                "`{file}` and `{later}` have records in common, and the last one given counts: {rows} {events} of `{file}` {are} left \
+                 out; if `{later}` is not the newer one, give it first"
+            )
+        };
+        let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut warnings: Vec<String> = rows.by_later_file.iter().take(MAX_WARNINGS).map(warning).collect();
+        if rows.by_later_file.len() > MAX_WARNINGS {
+            let others = rows.by_later_file.len() - MAX_WARNINGS;
+            warnings.push(format!(
+                "{others} more pairs of files have records in common, of which the last one given counts"
+            ));
+        }
+        warnings
     }
 
     /// Returns events in stored form without the ones that are left out: of forgotten customers up to the day on which
@@ -72,13 +119,18 @@ impl<'a> LeftOut<'a> {
             return Ok(Cow::Borrowed(batch));
         };
         let amounts = RowAmounts::read(batch, Table::Events);
-        let totals = |fate: Fate| (0..fates.len()).filter(|row| fates[*row] == fate).map(|row| amounts.of(row)).sum();
-        let (of_forgotten, of_later_file): (ControlTotals, ControlTotals) =
-            (totals(Fate::Forgotten), totals(Fate::InLaterFile));
-        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        rows.of_forgotten += of_forgotten;
-        rows.of_later_file += of_later_file;
-        drop(rows);
+        let mut left_out = LeftOutRows::default();
+        for (row, fate) in fates.iter().enumerate() {
+            match fate {
+                Fate::Kept => {}
+                Fate::Forgotten => left_out.of_forgotten += amounts.of(row),
+                Fate::InLaterFile(later) => {
+                    left_out.of_later_file += amounts.of(row);
+                    *left_out.by_later_file.entry((file.unwrap_or_default(), *later)).or_default() += 1;
+                }
+            }
+        }
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner).add(left_out);
         let kept: BooleanArray = fates.iter().map(|fate| Some(*fate == Fate::Kept)).collect();
         Ok(Cow::Owned(filter_record_batch(batch, &kept)?))
     }
@@ -99,13 +151,11 @@ impl<'a> LeftOut<'a> {
             let sources = batch.column_by_name(SOURCE).map(|sources| plain_texts(SOURCE, sources)).transpose()?;
             let source =
                 |row: usize| sources.as_ref().filter(|texts| texts.is_valid(row)).map_or("", |texts| texts.value(row));
-            let is_later = |row: usize| {
-                of_rows.is_valid(row)
-                    && records
-                        .last_file(accounts.value(row), source(row), of_rows.value(row))
-                        .is_some_and(|last| last > file)
+            let later = |row: usize| {
+                let record = of_rows.is_valid(row).then(|| of_rows.value(row))?;
+                records.last_file(accounts.value(row), source(row), record).filter(|last| *last > file)
             };
-            let fate = |row: usize| if is_later(row) { Fate::InLaterFile } else { Fate::Kept };
+            let fate = |row: usize| later(row).map_or(Fate::Kept, Fate::InLaterFile);
             fates = Some((0..batch.num_rows()).map(fate).collect());
         }
         let Some(forgotten) = self.forgotten else { return Ok(fates) };

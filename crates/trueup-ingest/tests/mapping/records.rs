@@ -98,6 +98,17 @@ fn the_last_file_of_an_ingest_has_the_record() {
     ];
     let summary = ingest(&case, &files).run().unwrap();
     assert_eq!(events(&case).len(), 2);
+    let named = |summary: &IngestSummary| {
+        let folder = case.path("").display().to_string();
+        summary.warnings.iter().map(|warning| warning.replace(&folder, "")).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        named(&summary),
+        [
+            "`1.csv` and `2.csv` have records in common, and the last one given counts: 2 events of `1.csv` are left out; if `2.csv` \
+             is not the newer one, give it first"
+        ]
+    );
     let protocol = &summary.protocol["events"];
     let left_out = |cause: &str| -> (u64, i128) {
         let totals = protocol.inputs.iter().filter_map(|input| input.left_out.get(cause));
@@ -105,6 +116,17 @@ fn the_last_file_of_an_ingest_has_the_record() {
     };
     assert_eq!(left_out("record that a later file has"), (2, 500));
     assert_eq!((protocol.read().rows, protocol.taken().rows), (9, 2));
+    // In the order of the alphabet, February comes before January.
+    std::fs::remove_dir_all(case.path("dataset")).unwrap();
+    let [january, february] = files;
+    let wrong = ingest(&case, &[february, january]).run().unwrap();
+    assert_eq!(
+        named(&wrong),
+        [
+            "`2.csv` and `1.csv` have records in common, and the last one given counts: 1 event of `2.csv` is left out; if `1.csv` is \
+             not the newer one, give it first"
+        ]
+    );
 }
 
 #[test]
