@@ -21,6 +21,7 @@
 //!     live_rows       leaves out stored rows that are superseded
 //!     buffered_chunks     reads column chunks of a stored file as a whole
 //!     stored_copy     copies a stored file of a dataset in an object store to this machine
+//!   spellings         finds values that differ only in case or blanks
 //! ```
 //!
 //! `commands/define` stores definitions of metrics and dimensions in a version of their own. `compact` merges stored
@@ -60,6 +61,7 @@ mod row_source;
 mod settings;
 mod shared_id_places;
 mod source;
+mod spellings;
 mod spend;
 mod spill_file;
 mod stored_copy;

@@ -1,4 +1,5 @@
-//! What an ingest reads of a stored file of events, to write some of its customers again.
+//! What an ingest reads of a stored file of events, to write some of its customers again; and of a file of events or
+//! spend, to compare the values of its columns.
 
 use super::checked_file::StartedReads;
 use super::deletion_vector::Days;
@@ -17,7 +18,8 @@ use std::path::Path;
 use std::sync::OnceLock;
 use trueup_parquet::{ColumnChunk, FileSlice, TextRows};
 
-/// A stored file of events, and what its footer says of some row groups. Superseded rows are rows like all others.
+/// A stored file of events or spend, and what its footer says of some row groups. Superseded rows are rows like all
+/// others.
 #[derive(Debug)]
 pub struct EventFile {
     file: TableFile,
@@ -68,6 +70,17 @@ impl EventFile {
         let columns = self.file.column_locations(row_group, None, &self.interrupt)?;
         let bytes = columns.iter().map(|(_, chunk)| usize::try_from(chunk.uncompressed_size()).unwrap_or(0));
         Ok(bytes.fold(0, usize::saturating_add))
+    }
+
+    /// Returns the names of the columns, each with the bytes that it takes in a row group when decompressed, as the
+    /// footer says.
+    ///
+    /// # Errors
+    /// Never, because the footer was read when the file was opened.
+    pub fn column_bytes(&self, row_group: usize) -> Result<Vec<(&str, u64)>, DatasetError> {
+        let columns = self.file.column_locations(row_group, None, &self.interrupt)?.into_iter();
+        let bytes = |chunk: &ColumnChunkMetaData| u64::try_from(chunk.uncompressed_size()).unwrap_or(u64::MAX);
+        Ok(columns.map(|(field, chunk)| (field.name().as_str(), bytes(chunk))).collect())
     }
 
     /// Reads the bytes of a row group: of the named columns, or of all but `trueup.customer`. `rows` are the rows that

@@ -13,6 +13,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+use trueup_core::dataset::manifest::DataFile;
 use trueup_core::files::Files;
 
 /// The most attempts to remove a record that other processes write into.
@@ -67,6 +68,16 @@ impl VersionFiles {
             scratches: 0,
             outcome: Outcome::Unpublished,
         }
+    }
+
+    /// Returns the folder in which the files are written.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Returns whether a data file is one of this version, and not one that an earlier version has.
+    pub(crate) fn has_written(&self, file: &DataFile) -> bool {
+        writer_of(&file.path) == self.id
     }
 
     /// Makes a folder for files that are needed only during the ingest. It lies next to the new data files, whose disk

@@ -151,3 +151,47 @@ fn a_file_that_is_older_than_what_it_replaces_is_named() {
         assert_eq!(warned(&[0]), [expected]);
     }
 }
+
+fn spelled(column: &str, values: &str) -> String {
+    format!(
+        "values of `{column}` differ only in case or blanks, and count as different values: {values}. If they mean the same, give \
+         them one spelling, such as by `map` in a mapping, and ingest them again"
+    )
+}
+
+/// A table would show two rows that look the same, of which one has the leads and the other one the spend.
+#[test]
+fn values_that_differ_only_in_case_or_blanks_are_named() {
+    let case = Case::new();
+    let header = "account,opportunityId,type,date,eventId,campaign,attributionChannel";
+    let rows = "a,x,sold,2025-01-01,1,Brand,Google Ads\na,X,sold,2025-01-01,2,Brand ,google ads\n\
+                a,y,sold,2025-01-01,3,Brands,GOOGLE  ADS\na,z,sold,2025-01-01,Y,,Yelp\nb,z,sold,2025-01-01,y,,\n";
+    let warned = case.events("1.csv", &format!("{header}\n{rows}")).warnings;
+    let channels = spelled("attributionChannel", "`GOOGLE  ADS`, `Google Ads` and `google ads`");
+    assert_eq!(warned, [channels, spelled("campaign", "`Brand` and `Brand `")]);
+    // Events that have none of the values in question.
+    assert_eq!(case.events("2.csv", &format!("{header}\nb,w,sold,2025-01-01,4,Other,Direct\n")).warnings, [""; 0]);
+    // Spend against stored events, and then against stored spend.
+    let spend = |account: &str, channel: &str| {
+        let row = format!("account,date,adSpend,attributionChannel\n{account},2025-01-01,1,{channel}\n");
+        case.ingest().spend(case.file(&format!("{account}.csv"), row)).run().unwrap().warnings
+    };
+    assert_eq!(
+        spend("A", "yelp"),
+        [spelled("account", "`A` and `a`"), spelled("attributionChannel", "`Yelp` and `yelp`")]
+    );
+    assert_eq!(spend("b", "YELP"), [spelled("attributionChannel", "`YELP`, `Yelp` and `yelp`")]);
+}
+
+#[test]
+fn a_spelling_that_was_corrected_is_not_named_any_more() {
+    let case = Case::new();
+    let header = "account,opportunityId,type,date,eventId,attributionChannel";
+    let rows = "a,1,sold,2025-01-01,1,yelp\na,2,sold,2025-01-01,2,Direct\na,3,sold,2025-01-01,3,Direct\n";
+    assert_eq!(case.events("1.csv", &format!("{header}\n{rows}")).warnings, [""; 0]);
+    // The file of version 1 stays, with a row that is superseded.
+    assert_eq!(case.events("2.csv", &format!("{header}\na,1,sold,2025-01-01,1,Yelp\n")).warnings, [""; 0]);
+    let path = case.file("spend.csv", "account,date,adSpend,attributionChannel\na,2025-01-01,1,direct\n");
+    let warned = case.ingest().spend(path).run().unwrap().warnings;
+    assert_eq!(warned, [spelled("attributionChannel", "`Direct` and `direct`")]);
+}

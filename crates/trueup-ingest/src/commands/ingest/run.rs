@@ -15,6 +15,7 @@ use crate::monitor::{Monitor, Phase};
 use crate::read::{RowRules, TableReader};
 use crate::records::DeliveredRecords;
 use crate::rejects::{self, FaultyRows, RejectsWriter};
+use crate::spellings::NewValues;
 use crate::table::Table;
 use crate::version::{BegunVersion, Scratch, VersionFiles};
 use crate::{IngestError, IngestSummary, Input, Outputs, RemovedSource, RowCounts, events, held, insights, spend};
@@ -125,11 +126,13 @@ impl Ingestion {
         let written = written.map_err(|error| monitor.explain(error));
         let (manifest, rejects) = rejects::settle(written, reader.faulty_rows, &reader.rejected)?;
         let id = version.id().to_owned();
+        let new_values = NewValues::read(&version.files, &manifest, monitor.interrupt());
         let manifest =
             version.publish(manifest, CommitOperation::Ingest, monitor).map_err(|error| rejects.take_back(error))?;
         summary.warnings.extend(reader.warnings);
         summary.not_normal = reader.not_normal;
         summary.warnings.extend(mapped.warnings());
+        summary.warnings.extend(new_values.warnings(dir, &manifest, monitor.interrupt()));
         summary.left_out = mapped.left_out();
         summary.rejected = reader.rejected;
         summary.version = manifest.version;

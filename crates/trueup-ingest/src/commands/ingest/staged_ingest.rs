@@ -13,11 +13,13 @@ use crate::monitor::Monitor;
 use crate::parts::{MAX_PARTS, PartSettings, StagePlan, Staged, in_order};
 use crate::rejects::{self, FaultyRows};
 use crate::settings::CommonSettings;
+use crate::spellings::NewValues;
 use crate::table::Table;
 use crate::version::BegunVersion;
 use crate::{IngestError, IngestSummary, Input};
 use std::collections::BTreeSet;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use trueup_core::dataset::manifest::{DataFile, Manifest};
 use trueup_core::dataset::{CommitOperation, InputProtocol, TableProtocol};
@@ -56,6 +58,8 @@ use trueup_core::model::ClockZone;
 #[must_use = "dropping it gives the ingest up"]
 pub struct StagedIngest {
     plan: StagePlan,
+    /// The folder or the URL of the dataset.
+    dataset: PathBuf,
     version: BegunVersion,
     /// The manifest of the version, without the files of the parts.
     manifest: Manifest,
@@ -166,8 +170,8 @@ impl Ingestion {
         let known = (&accounts, zones.collect());
         let plan = StagePlan::new(version.id(), base.as_ref(), parts, changed, &rewritten, known, settings);
         version.allow_parts()?;
-        let monitor = Arc::clone(monitor);
-        Ok(StagedIngest { plan, version, manifest, rewritten, batches, zone_changes, summary, monitor })
+        let (dataset, monitor) = (run.dataset().to_owned(), Arc::clone(monitor));
+        Ok(StagedIngest { plan, dataset, version, manifest, rewritten, batches, zone_changes, summary, monitor })
     }
 
     /// Returns the settings that the files of parts depend on.
@@ -206,7 +210,17 @@ impl StagedIngest {
     /// published the version; the ingest is interrupted; or the file system or the store refuses. The dataset is then
     /// unchanged, unless the new version [may be published](IngestError::may_be_published).
     pub fn commit(self, staged: impl IntoIterator<Item = Staged>) -> Result<IngestSummary, IngestError> {
-        let Self { plan, mut version, mut manifest, rewritten, mut batches, zone_changes, mut summary, monitor } = self;
+        let Self {
+            plan,
+            dataset,
+            mut version,
+            mut manifest,
+            rewritten,
+            mut batches,
+            zone_changes,
+            mut summary,
+            monitor,
+        } = self;
         let staged = in_order(&plan, count_left(&rewritten, &manifest.superseded), staged)?;
         let dimensions: BTreeSet<&String> = staged.iter().flat_map(|part| &part.dimensions).collect();
         check_dimensions(&dimensions, plan.settings.max_columns)?;
@@ -215,6 +229,7 @@ impl StagedIngest {
         summary.set(Table::Events, protocol_of_parts(&staged));
         version.add_batch(batches.batch(version.number(), &summary)?);
         monitor.check()?;
+        let new_values = NewValues::read(&version.files, &manifest, monitor.interrupt());
         let published = version.publish(manifest, CommitOperation::Ingest, &monitor);
         let manifest = published.map_err(|error| monitor.explain(error))?;
         zone_changes.add_moved(staged.iter().map(|part| part.moved).sum());
@@ -229,6 +244,7 @@ impl StagedIngest {
         let mut reassigned = Reassigned::default();
         staged.into_iter().for_each(|part| reassigned.merge(part.reassigned));
         summary.warnings.extend(reassigned.warning());
+        summary.warnings.extend(new_values.warnings(&dataset, &manifest, monitor.interrupt()));
         (summary.version, summary.changed) = (manifest.version, true);
         Ok(summary)
     }
