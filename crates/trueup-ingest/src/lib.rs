@@ -22,6 +22,7 @@
 //!     buffered_chunks     reads column chunks of a stored file as a whole
 //!     stored_copy     copies a stored file of a dataset in an object store to this machine
 //!   spellings         finds values that differ only in case or blanks
+//!   stray_targets     finds targets of accounts and values that nothing has
 //! ```
 //!
 //! `commands/define` stores definitions of metrics and dimensions in a version of their own. `compact` merges stored
@@ -65,6 +66,7 @@ mod spellings;
 mod spend;
 mod spill_file;
 mod stored_copy;
+mod stray_targets;
 mod table;
 mod value_marks;
 mod version;

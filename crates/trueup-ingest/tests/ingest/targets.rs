@@ -72,6 +72,25 @@ fn a_row_that_breaks_a_rule_is_named_and_can_be_rejected() {
 }
 
 #[test]
+fn a_target_of_what_nothing_has_is_a_warning() {
+    let case = Case::new();
+    // A budget may come before there are any data.
+    assert_eq!(targets(&case, "acme,2026-05,spend,1,Google LSAs\n").warnings, [""; 0]);
+    let spend = case.file("spend.csv", "account,date,adSpend,attributionChannel\nacme,2026-05-01,5,Google LSA\n");
+    let accounts = case.file("accounts.csv", "account,accountName\nbolt,Bolt\n");
+    case.ingest().spend(&spend).accounts(&accounts).run().unwrap();
+    let summary = targets(&case, "acme,2026-05,spend,310,Google LSA\nbolt,2026-05,leads,3,\nacmes,2026-05,leads,3,\n");
+    let words = "nothing counts toward a target: no event and no spend of the dataset has the value";
+    assert_eq!(
+        summary.warnings,
+        [
+            format!("{words} `acmes` in `account`; did you mean `acme`?"),
+            format!("{words} `Google LSAs` in `attributionChannel`; did you mean `Google LSA`?"),
+        ]
+    );
+}
+
+#[test]
 fn damaged_targets_are_found() {
     let case = Case::new();
     targets(&case, "a,2026-05,spend,100,\n");

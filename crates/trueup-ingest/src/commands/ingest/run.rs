@@ -18,7 +18,9 @@ use crate::rejects::{self, FaultyRows, RejectsWriter};
 use crate::spellings::NewValues;
 use crate::table::Table;
 use crate::version::{BegunVersion, Scratch, VersionFiles};
-use crate::{IngestError, IngestSummary, Input, Outputs, RemovedSource, RowCounts, events, held, insights, spend};
+use crate::{
+    IngestError, IngestSummary, Input, Outputs, RemovedSource, RowCounts, events, held, insights, spend, stray_targets,
+};
 use arrow_schema::Schema;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -132,7 +134,7 @@ impl Ingestion {
         summary.warnings.extend(reader.warnings);
         summary.not_normal = reader.not_normal;
         summary.warnings.extend(mapped.warnings());
-        summary.warnings.extend(new_values.warnings(dir, &manifest, monitor.interrupt()));
+        add_value_warnings(&mut summary, &new_values, (dir, &manifest), monitor);
         summary.left_out = mapped.left_out();
         summary.rejected = reader.rejected;
         summary.version = manifest.version;
@@ -359,6 +361,20 @@ impl Ingestion {
             summary.set(Table::Targets, protocol);
         }
         Ok(())
+    }
+}
+
+/// Adds the warnings about values that only a whole version shows: spellings, and targets that nothing counts toward.
+/// `manifest` is that of the published version in `dir`.
+pub(super) fn add_value_warnings(
+    summary: &mut IngestSummary,
+    new_values: &NewValues,
+    (dir, manifest): (&Path, &Manifest),
+    monitor: &Monitor,
+) {
+    summary.warnings.extend(new_values.warnings(dir, manifest, monitor.interrupt()));
+    if summary.targets.taken > 0 {
+        summary.warnings.extend(stray_targets::warnings(dir, manifest.version, monitor.interrupt()));
     }
 }
 

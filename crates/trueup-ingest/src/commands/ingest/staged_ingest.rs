@@ -1,7 +1,7 @@
 //! A distributed ingest where it begins and where it ends: the process that holds the lock, plans the parts, and
 //! publishes the version.
 
-use super::run::{ReceivedInputs, receive, write_accounts};
+use super::run::{ReceivedInputs, add_value_warnings, receive, write_accounts};
 use super::{Ingest, Ingestion, Run};
 use crate::amounts::TotalsBySource;
 use crate::batch::BatchPlan;
@@ -244,7 +244,7 @@ impl StagedIngest {
         let mut reassigned = Reassigned::default();
         staged.into_iter().for_each(|part| reassigned.merge(part.reassigned));
         summary.warnings.extend(reassigned.warning());
-        summary.warnings.extend(new_values.warnings(&dataset, &manifest, monitor.interrupt()));
+        add_value_warnings(&mut summary, &new_values, (dataset.as_path(), &manifest), &monitor);
         (summary.version, summary.changed) = (manifest.version, true);
         Ok(summary)
     }
