@@ -103,10 +103,13 @@ pub(super) fn manifest(folder: &Path, as_of: Option<AsOf>) -> Result<Manifest, D
         Some(AsOf::Version(version)) => version,
         Some(AsOf::Time(time)) => newest_at(folder, time)?,
     };
-    // A web server may have versions and not list them.
     let storage = Storage::open(folder)?;
-    let numbers = if storage.is_writable() { Some(VersionNumbers::list(&storage)?) } else { None };
-    let is_gone = numbers.is_some_and(|numbers| version <= numbers.floor());
+    let is_gone = match VersionNumbers::list(&storage) {
+        Ok(numbers) => version <= numbers.floor(),
+        // A web server may have versions and not list them.
+        Err(_) if !storage.is_writable() => false,
+        Err(error) => return Err(error.into()),
+    };
     let versions = || manifest_file::versions(folder);
     let path = || without_credentials(folder);
     if is_gone {

@@ -436,6 +436,14 @@ fn a_list_of_versions_that_could_be_cut_short_is_an_error() {
 }
 
 #[test]
+fn a_version_that_is_named_needs_no_list_of_versions() {
+    let stored = Stored::new();
+    stored.server.fail(|request| request.path.ends_with('/').then_some(Fault::Status(404)));
+    assert!(Dataset::open(stored.url()).unwrap_err().to_string().contains("name a version"));
+    assert_eq!(Dataset::open_as_of(stored.url(), 1).unwrap().event_rows(), stored.local().event_rows());
+}
+
+#[test]
 fn locations_with_credentials_or_unknown_schemes_are_refused_and_not_shown() {
     for location in ["https://me:secret@127.0.0.1:1/x", "https://secret@127.0.0.1:1/x", "s3://bucket/x?token=secret"] {
         let error = refused(location);

@@ -272,6 +272,10 @@ fn tombstones_go_behind_the_floor_and_numbers_stay_taken() {
         // Its files stay for as long as those of an ingest that was killed.
         assert!(late.as_ref().unwrap_err().may_be_published(), "{late:?}");
         check_third(store, &url);
+        // Nor does it count for a web server with the same files.
+        let web = format!("{}/bucket/acme", store.server().url());
+        let error = Dataset::open_as_of(&web, 2).unwrap_err().to_string();
+        assert_eq!(error, format!("version 2 of `{web}` has expired; the dataset has version 3"));
         // What lands there later does not count, and the next writer removes it.
         fs::write(store.served("acme").join("manifest-00000001.json"), stray).unwrap();
         check_third(store, &url);
