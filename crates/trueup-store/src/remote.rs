@@ -5,7 +5,7 @@
 //! | `location` | finds the store and the prefix that a URL means, and where its credentials are |
 //! | `aws_profile` | reads the files in which the tools of AWS keep credentials |
 //! | `listing` | lists the names of the objects in a folder of a web server |
-//! | `fetch` | reads bytes of an object: in parts at the same time, repeated if an answer is cut off |
+//! | `fetch` | reads bytes of an object in parts at the same time, and lists: repeated if an answer is cut off |
 //! | `write` | creates, uploads, lists, publishes and removes objects |
 //! | `web_client` | makes the clients of stores and web servers: their TLS, and where redirects may lead |
 //! | `source`, `web` | read the inputs of an ingest from beginning to end: objects, and files of web servers |

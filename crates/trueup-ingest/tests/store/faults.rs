@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use trueup_core::message_with_causes;
+use trueup_ingest::{Expire, Ingest};
 use trueup_testkit::exhaustive::{is_exhaustive, step};
 use trueup_testkit::object_server::Fault;
 
@@ -116,6 +117,45 @@ fn an_ingest_survives_a_slow_store() {
 fn an_answer_that_is_cut_short_leaves_the_old_dataset_or_the_new_one() {
     with_store("faults::an_answer_that_is_cut_short_leaves_the_old_dataset_or_the_new_one", |store| {
         fail_each(store, Fault::Cut, false, step(4));
+    });
+}
+
+#[test]
+fn a_list_that_is_cut_short_is_requested_again() {
+    with_store("faults::a_list_that_is_cut_short_is_requested_again", |store| {
+        let (url, folder) = (store.url("acme"), store.dir().join("expected"));
+        std::fs::create_dir_all(store.served("in")).unwrap();
+        std::fs::copy(store.dir().join("2.csv"), store.served("in/2.csv")).unwrap();
+        for dataset in [&url, &folder] {
+            store.first(dataset).run().unwrap();
+        }
+        let cut = Arc::new(AtomicUsize::new(0));
+        let count = cut.clone();
+        let mut is_next = false;
+        store.server().fail(move |request| {
+            // A list is a request for the bucket.
+            let is_list = request.method == "GET" && request.path.trim_end_matches('/') == "bucket";
+            is_next ^= is_list;
+            (is_list && is_next).then(|| {
+                count.fetch_add(1, Ordering::Relaxed);
+                Fault::Cut
+            })
+        });
+        // The list of inputs, and those of versions before and after the publication.
+        let second = |dataset: &Path, input: &Path| Ingest::into(dataset).events(input).threads(1).run();
+        second(&url, Path::new("s3://bucket/in/*.csv")).unwrap();
+        second(&folder, &store.dir().join("2.csv")).unwrap();
+        assert_eq!(answers(&url), answers(&folder));
+        let lists = cut.swap(0, Ordering::Relaxed);
+        assert!(lists > 2, "{lists} lists");
+        assert_eq!(Expire::new(&url).grace(Duration::ZERO).run().unwrap().expired, [1]);
+        assert!(cut.load(Ordering::Relaxed) > 0);
+        // One that stays cut off is an error that says how often it was requested.
+        store.server().fail(|request| (request.path.trim_end_matches('/') == "bucket").then_some(Fault::Cut));
+        let error = message_with_causes(&store.second(&url).run().unwrap_err());
+        assert!(error.contains("cannot list `s3://bucket/acme`") && error.contains("(8 repetitions in "), "{error}");
+        store.server().heal();
+        assert_sound(&url, "");
     });
 }
 

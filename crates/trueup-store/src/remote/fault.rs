@@ -43,6 +43,13 @@ pub(super) fn status(error: &Error) -> Option<u16> {
     after.get(..3)?.parse().ok()
 }
 
+/// Returns whether the answer to a request for a list was cut off or malformed, which the client says only in words. It
+/// repeats requests that fail, but not these.
+pub(super) fn is_broken_list(error: &Error) -> bool {
+    let text = describe(error);
+    ["Error getting list response body", "Got invalid list response"].iter().any(|fault| text.contains(fault))
+}
+
 /// Returns the text of an error and of its innermost cause, without the body of the answer, except for its code and
 /// message.
 pub(super) fn describe(error: &(dyn StdError + 'static)) -> String {

@@ -1,14 +1,14 @@
-//! Reading bytes of an object. Long ranges are read in parts at the same time, so that each request ends soon. The
-//! client repeats requests that fail; a request whose answer is cut off is repeated here.
+//! Reading bytes of an object, and the list of a folder. Long ranges are read in parts at the same time, so that each
+//! request ends soon. The client repeats requests that fail; a request whose answer is cut off is repeated here.
 
-use super::fault::io_error;
+use super::fault::{io_error, is_broken_list};
 use super::location::{Client, RETRIES, RETRY_TIME, RemoteStore};
 use super::runtime::start;
 use crate::pending::Pending;
 use crate::store::ReadFault;
 use bytes::{Bytes, BytesMut};
 use object_store::path::Path as ObjectPath;
-use object_store::{GetOptions, ObjectMeta, ObjectStore};
+use object_store::{GetOptions, ListResult, ObjectMeta, ObjectStore};
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
@@ -98,8 +98,8 @@ pub(super) async fn read_part(
     promised: Option<u64>,
     tag: Option<&str>,
 ) -> Result<(Bytes, u64), ReadFault> {
-    let (start, mut pause) = (Instant::now(), PAUSE);
-    for attempt in 0_usize.. {
+    let mut repetitions = Repetitions::begin();
+    loop {
         let permit = REQUESTS.acquire().await;
         let options = GetOptions::new().with_range(Some(bytes.clone())).with_if_match(tag);
         let answer = match store.objects.get_opts(path, options).await {
@@ -120,14 +120,49 @@ pub(super) async fn read_part(
             Err(error) => io_error(&error),
         };
         drop(permit);
-        if attempt == RETRIES || start.elapsed() > RETRY_TIME {
-            let seconds = start.elapsed().as_secs();
-            return Err(io::Error::new(fault.kind(), format!("{fault} ({attempt} repetitions in {seconds} s)")).into());
-        }
-        tokio::time::sleep(pause).await;
-        pause *= 2;
+        repetitions.wait_after(fault).await?;
     }
-    Err(io::Error::other("the object could not be read").into())
+}
+
+/// Lists a folder of a store. The list is requested again if it is cut off, or malformed.
+pub(super) async fn list(store: &Client, folder: &ObjectPath) -> io::Result<ListResult> {
+    let mut repetitions = Repetitions::begin();
+    loop {
+        let error = match store.objects.list_with_delimiter(Some(folder)).await {
+            Ok(listed) => return Ok(listed),
+            Err(error) => error,
+        };
+        if !is_broken_list(&error) {
+            return Err(io_error(&error));
+        }
+        repetitions.wait_after(io_error(&error)).await?;
+    }
+}
+
+/// The repetitions of a request whose answer was not received whole.
+struct Repetitions {
+    start: Instant,
+    pause: Duration,
+    done: usize,
+}
+
+impl Repetitions {
+    fn begin() -> Self {
+        Self { start: Instant::now(), pause: PAUSE, done: 0 }
+    }
+
+    /// Waits until the request may be repeated after a fault; returns the fault if it may not be any more.
+    async fn wait_after(&mut self, fault: io::Error) -> io::Result<()> {
+        let (done, elapsed) = (self.done, self.start.elapsed());
+        if done == RETRIES || elapsed > RETRY_TIME {
+            let text = format!("{fault} ({done} repetitions in {} s)", elapsed.as_secs());
+            return Err(io::Error::new(fault.kind(), text));
+        }
+        tokio::time::sleep(self.pause).await;
+        self.pause *= 2;
+        self.done += 1;
+        Ok(())
+    }
 }
 
 /// Returns the fault of an object whose length is not the one `promised`, which may be why a range of it does not

@@ -2,7 +2,7 @@
 //! that an object which is replaced while it is read, or an answer that may be cut short, is an error.
 
 use super::fault::{REPLACED, io_error};
-use super::fetch::{REQUEST_BYTES, read_part};
+use super::fetch::{REQUEST_BYTES, list, read_part};
 use super::location::{Client, RemoteStore};
 use super::runtime::start;
 use super::web::WebReader;
@@ -92,17 +92,17 @@ impl RemoteFile {
         let root = without_credentials(url);
         let root = root.to_str().unwrap_or_default().trim_end_matches('/').to_owned();
         let (store, prefix) = (folder.store.clone(), folder.prefix.clone());
-        let list = async move {
+        let files = async move {
             let (mut found, mut folders) = (Vec::new(), vec![prefix.clone()]);
             // Folder by folder, because a name such as `events2` also begins with `events`.
             while let Some(next) = folders.pop() {
-                let listed = store.objects.list_with_delimiter(Some(&next)).await.map_err(|error| io_error(&error))?;
+                let listed = list(&store, &next).await?;
                 folders.extend(listed.common_prefixes);
                 found.extend(listed.objects.into_iter().filter(|object| object.location != next));
             }
             Ok(found)
         };
-        let mut found: Vec<ObjectMeta> = start::<_, io::Error>(list).wait()?;
+        let mut found: Vec<ObjectMeta> = start::<_, io::Error>(files).wait()?;
         found.sort_by(|a, b| a.location.cmp(&b.location));
         let file = |object: ObjectMeta| {
             let below = object.location.as_ref();

@@ -2,6 +2,7 @@
 //! visible as a whole, and survives any failure of a machine once the store has answered.
 
 use super::fault::{io_error, status, write_error};
+use super::fetch::list;
 use super::location::{Client, RETRIES, RETRY_TIME, RemoteStore};
 use super::runtime::start;
 use crate::interrupt::Interrupt;
@@ -118,11 +119,8 @@ impl RemoteStore {
     pub(super) fn objects(&self, below: &str) -> io::Result<Vec<Entry>> {
         let store = self.store.clone();
         let folder = if below.is_empty() { self.prefix.clone() } else { self.object(below) };
-        let list = async move {
-            let listed = store.objects.list_with_delimiter(Some(&folder)).await;
-            Ok(listed.map_err(|error| io_error(&error))?.objects.iter().filter_map(entry).collect())
-        };
-        start::<_, io::Error>(list).wait()
+        let listed = async move { Ok(list(&store, &folder).await?.objects.iter().filter_map(entry).collect()) };
+        start::<_, io::Error>(listed).wait()
     }
 
     /// Replaces an object, if it is still the one that was read. If `replacement` fails, the answer may be damaged, so
