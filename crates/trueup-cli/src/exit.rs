@@ -200,7 +200,8 @@ impl From<OutputError> for Failure {
 
 impl From<IngestError> for Failure {
     fn from(error: IngestError) -> Self {
-        match (error.is_usage(), error.is_data()) {
+        // A publication whose outcome is unknown is the fault of the store or the disk, whatever the kind of its cause.
+        match (error.is_usage(), error.is_data() || error.may_be_published()) {
             (true, _) => Self::usage(error),
             (_, true) => Self::request(error),
             _ => Self::fault(error),
@@ -212,6 +213,9 @@ impl From<IngestError> for Failure {
 mod tests {
     use super::{Exit, Failure, one_line};
     use std::io;
+    use std::path::PathBuf;
+    use trueup::versions::ManifestError;
+    use trueup_ingest::IngestError;
 
     #[test]
     fn an_error_of_the_operating_system_is_not_a_fault_of_the_program() {
@@ -220,6 +224,21 @@ mod tests {
         assert_eq!(fault(io::ErrorKind::InvalidData), Exit::Fault);
         assert_eq!(Failure::fault(io::Error::from_raw_os_error(5)).exit(), Exit::Request);
         assert_eq!(Failure::fault("a group is lost").exit(), Exit::Fault);
+    }
+
+    #[test]
+    fn faults_of_stores_and_of_what_they_keep_are_not_faults_of_the_program() {
+        let exit = |error: ManifestError| Failure::from(IngestError::from(error)).exit();
+        let (path, version) = (PathBuf::from("s3://bucket/acme/x"), 2);
+        let source = io::Error::other("the answer came so late that the version may have expired since");
+        assert_eq!(exit(ManifestError::Indeterminate { path: path.clone(), version, source }), Exit::Request);
+        let source = io::Error::other("a test");
+        assert_eq!(exit(ManifestError::Unsynced { dir: path.clone(), version, source }), Exit::Request);
+        assert_eq!(exit(ManifestError::DamagedRecord { path: path.clone() }), Exit::Request);
+        assert_eq!(exit(ManifestError::Checksum { path: path.clone() }), Exit::Request);
+        // trueup has written what it cannot read.
+        let source = io::ErrorKind::InvalidData.into();
+        assert_eq!(exit(ManifestError::Io { action: "write", path, source }), Exit::Fault);
     }
 
     #[test]

@@ -155,6 +155,29 @@ fn versions_expire_and_a_vacuum_removes_their_files_after_the_grace_period() {
 }
 
 #[test]
+fn a_damaged_record_of_expired_files_is_an_error_with_advice() {
+    let workspace = Workspace::with_dataset();
+    restate(&workspace);
+    workspace.run(&["expire", "ds", "--keep-last", "1"]).succeeded();
+    let names = std::fs::read_dir(workspace.path("ds")).unwrap().map(|entry| entry.unwrap().file_name());
+    let name = names.map(|name| name.into_string().unwrap()).find(|name| name.starts_with(".trueup-expired-")).unwrap();
+    let record = workspace.path("ds").join(&name);
+    let whole = std::fs::read(&record).unwrap();
+    let mut damaged = whole.clone();
+    damaged[whole.len() / 2] ^= 4;
+    std::fs::write(&record, damaged).unwrap();
+    for command in [&["vacuum", "ds"][..], &["expire", "ds", "--keep-last", "1"]] {
+        let refused = workspace.run(command).failed(1);
+        let expected =
+            format!("error: `ds/{name}` is damaged: its bytes do not have the checksum at its end; restore it");
+        assert!(refused.starts_with(&expected) && refused.lines().count() == 1, "{refused}");
+    }
+    std::fs::write(&record, whole).unwrap();
+    let vacuumed = workspace.run(&["vacuum", "ds", "--grace", "0s"]).succeeded();
+    assert!(!vacuumed.contains("removed  0 files"), "{vacuumed}");
+}
+
+#[test]
 fn an_expiry_says_what_it_keeps() {
     let workspace = Workspace::with_dataset();
     assert!(workspace.run(&["expire", "ds"]).failed(2).contains("--keep-last"));

@@ -260,6 +260,16 @@ pub enum ManifestError {
         /// The file.
         path: PathBuf,
     },
+    /// The bytes of a record of expired files differ from what was written.
+    #[error(
+        "`{}` is damaged: its bytes do not have the checksum at its end; restore it from a copy, or remove it: what it lists, files \
+         of expired versions, may then stay for ever",
+        path.display()
+    )]
+    DamagedRecord {
+        /// The file.
+        path: PathBuf,
+    },
     /// The manifest says something that no version of trueup writes.
     #[error("`{}` is no manifest of a dataset: {fault}", path.display())]
     Fault {

@@ -116,8 +116,14 @@ impl<'a> Storage<'a> {
 
     /// Replaces a manifest by its tombstone, unless that has happened, or nothing has its name. `staged` is the name of
     /// a file of the caller in a folder, until it gets the name of the manifest.
+    ///
+    /// # Errors
+    /// The file system or the store refuses, or what has the name is damaged.
     pub(super) fn bury(&self, name: &str, staged: &str) -> Result<(), ManifestError> {
-        self.store.replace_if(name, staged, &replacement).map_err(|error| self.failed("write", name, error))
+        self.store.replace_if(name, staged, &replacement).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => ManifestError::Checksum { path: self.path(name) },
+            _ => self.failed("write", name, error),
+        })
     }
 
     /// Removes a file or an object, if it exists.

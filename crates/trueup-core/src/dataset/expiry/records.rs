@@ -90,7 +90,8 @@ pub(super) fn read_records(storage: &Storage<'_>, entries: &[Entry]) -> Result<V
     let mut records = Vec::new();
     for entry in entries.iter().filter(|entry| entry.name.starts_with(RECORD_PREFIX)) {
         match read_record(storage, entry) {
-            Ok(record) => records.push(record),
+            Ok(Some(record)) => records.push(record),
+            Ok(None) => return Err(ManifestError::DamagedRecord { path: storage.path(&entry.name) }),
             // Somebody else removes the same record.
             Err(ReadFault::Io(error)) if error.kind() == io::ErrorKind::NotFound => {}
             Err(fault) => return Err(storage.failed("read", &entry.name, fault.into())),
@@ -99,7 +100,8 @@ pub(super) fn read_records(storage: &Storage<'_>, entries: &[Entry]) -> Result<V
     Ok(records)
 }
 
-fn read_record(storage: &Storage<'_>, entry: &Entry) -> Result<Record, ReadFault> {
+/// Reads a record; `None` if it is damaged.
+fn read_record(storage: &Storage<'_>, entry: &Entry) -> Result<Option<Record>, ReadFault> {
     // Perhaps only the first answer of a store is damaged.
     for _ in 0..2 {
         let (grace, files) = match decode(&storage.read(&entry.name, MAX_RECORD_BYTES)?) {
@@ -108,9 +110,9 @@ fn read_record(storage: &Storage<'_>, entry: &Entry) -> Result<Record, ReadFault
             Decoded::Unfinished if storage.has_lock() => (Duration::ZERO, Vec::new()),
             Decoded::Unfinished | Decoded::Damaged => continue,
         };
-        return Ok(Record { name: entry.name.clone(), written: storage.modified(entry)?, grace, files });
+        return Ok(Some(Record { name: entry.name.clone(), written: storage.modified(entry)?, grace, files }));
     }
-    Err(ReadFault::Io(io::Error::new(io::ErrorKind::InvalidData, "it is damaged")))
+    Ok(None)
 }
 
 /// What is read of a record.
