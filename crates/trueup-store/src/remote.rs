@@ -46,6 +46,10 @@ impl Store for RemoteStore {
         false
     }
 
+    fn server(&self) -> &str {
+        &self.store.server
+    }
+
     fn list(&self, below: &str, numbered: &'static [(&'static str, &'static str)]) -> io::Result<Vec<Entry>> {
         if !self.is_web() {
             return self.objects(below);

@@ -31,6 +31,10 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// opened.
     fn is_folder(&self) -> bool;
 
+    /// Returns the server and the account that the environment names, so that the same URL may mean another folder with
+    /// other ones; empty if it names none, or if this is a folder of a file system.
+    fn server(&self) -> &str;
+
     /// Lists the files in a folder below this one, but not in folders below that; `""` is this one. A folder that does
     /// not exist is empty, and names that are not UTF-8 are left out. A web server lists its page, and of this only
     /// names that begin and end like one of `numbered`, with a number between.

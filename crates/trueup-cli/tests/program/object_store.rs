@@ -2,6 +2,7 @@
 
 use crate::workspace::{EVENTS_URL, RANGE, Run, Workspace};
 use std::process::{Command, Stdio};
+use trueup_testkit::damage::copy_folder;
 use trueup_testkit::object_server::{Fault, ObjectServer};
 
 /// The URL of the dataset `ds` of a workspace: the server has the folders of the workspace as buckets.
@@ -104,6 +105,21 @@ fn commands_share_a_block_cache() {
         requested.iter().all(|request| request.range.is_none() || request.path.contains("manifest")),
         "{requested:?}"
     );
+}
+
+#[test]
+fn servers_with_the_same_url_share_no_file_of_a_block_cache() {
+    let (workspace, copy) = (Workspace::with_dataset(), tempfile::tempdir().unwrap());
+    copy_folder(&workspace.path("ds"), &copy.path().join("ds")).unwrap();
+    let arguments = [&["query", URL, "--fields", "account,leads", "--cache-dir", "cache"][..], &RANGE].concat();
+    for folder in [copy.path(), &workspace.path("")] {
+        let server = ObjectServer::start(folder).unwrap();
+        for is_cached in [false, true] {
+            run(&workspace, &server, &arguments).succeeded();
+            let events = server.take_log().iter().filter(|request| request.path.starts_with("ds/events/")).count();
+            assert_eq!(events == 0, is_cached, "{events} requests for events");
+        }
+    }
 }
 
 #[test]

@@ -136,7 +136,8 @@ impl ExpectedFile {
     fn cache_key(&self) -> String {
         let mut digest = blake3::Hasher::new();
         let origin = self.path().as_os_str().as_encoded_bytes();
-        for part in [origin, self.blake3.as_bytes(), self.checksums.sums().as_bytes()] {
+        let server = self.store.server().as_bytes();
+        for part in [server, origin, self.blake3.as_bytes(), self.checksums.sums().as_bytes()] {
             digest.update(&(part.len() as u64).to_le_bytes());
             digest.update(part);
         }

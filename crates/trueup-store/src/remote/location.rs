@@ -6,8 +6,8 @@ use super::aws_profile::with_profile;
 use super::fault;
 use super::web_client::{StoreConnector, web_client};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
-use object_store::azure::MicrosoftAzureBuilder;
-use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
+use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::http::HttpBuilder;
 use object_store::path::{Path as ObjectPath, PathPart};
 use object_store::{BackoffConfig, ClientOptions, ObjectStore, ObjectStoreScheme, RetryConfig};
@@ -51,6 +51,8 @@ pub struct RemoteStore {
 #[derive(Debug)]
 pub(super) struct Client {
     pub(super) objects: Arc<dyn ObjectStore>,
+    /// The server and the account that the environment names in place of the URL; empty if it names none.
+    pub(super) server: String,
     /// A client of the same store that repeats no request.
     once: Once,
     /// The time before the first repetition of a publication; each further one waits twice as long, up to a bound.
@@ -101,7 +103,8 @@ impl RemoteStore {
     /// clients repeat requests and do not, and nothing pauses.
     #[doc(hidden)]
     pub fn register(url: &str, prefix: &str, objects: Arc<dyn ObjectStore>, once: Arc<dyn ObjectStore>) {
-        let store = Client { objects, once: Once::Registered(once), pause: Duration::ZERO, pages: None };
+        let server = String::new();
+        let store = Client { objects, server, once: Once::Registered(once), pause: Duration::ZERO, pages: None };
         let folder = Self { store: Arc::new(store), prefix: ObjectPath::from(prefix) };
         let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
         folders.get_or_insert_default().insert(url.to_owned(), folder);
@@ -134,8 +137,8 @@ impl RemoteStore {
             ObjectStoreScheme::Http => Some(WebPages::new(&url)?),
             _ => None,
         };
-        let objects = open(&scheme, &url, RETRIES)?;
-        let store = Client { objects, once: Once::Of(scheme, url), pause: PAUSE, pages };
+        let (objects, server) = open(&scheme, &url, RETRIES)?;
+        let store = Client { objects, server, once: Once::Of(scheme, url), pause: PAUSE, pages };
         Ok(Self { store: Arc::new(store), prefix })
     }
 
@@ -156,21 +159,23 @@ impl Client {
     /// Returns a client of the store that repeats no request.
     pub(super) fn without_retries(&self) -> io::Result<Arc<dyn ObjectStore>> {
         match &self.once {
-            Once::Of(scheme, url) => open(scheme, url, 0),
+            Once::Of(scheme, url) => Ok(open(scheme, url, 0)?.0),
             Once::Registered(once) => Ok(once.clone()),
         }
     }
 }
 
-/// Makes the client of a store, with the settings and credentials of the environment.
-fn open(scheme: &ObjectStoreScheme, url: &Url, retries: usize) -> io::Result<Arc<dyn ObjectStore>> {
+/// Makes the client of a store, with the settings and credentials of the environment. Also returns the server and the
+/// account that are among these settings.
+fn open(scheme: &ObjectStoreScheme, url: &Url, retries: usize) -> io::Result<(Arc<dyn ObjectStore>, String)> {
     let refused = |error: object_store::Error| io::Error::new(io::ErrorKind::InvalidInput, fault::describe(&error));
     let retry = RetryConfig {
         backoff: BackoffConfig { max_backoff: Duration::from_secs(5), ..BackoffConfig::default() },
         max_retries: retries,
         retry_timeout: RETRY_TIME,
     };
-    Ok(match scheme {
+    let mut server = String::new();
+    let objects: Arc<dyn ObjectStore> = match scheme {
         ObjectStoreScheme::AmazonS3 => {
             let builder = AmazonS3Builder::from_env()
                 .with_url(url.as_str())
@@ -180,9 +185,10 @@ fn open(scheme: &ObjectStoreScheme, url: &Url, retries: usize) -> io::Result<Arc
             let mut builder = with_profile(builder)?.with_disable_bulk_delete(true);
             let endpoint = builder.get_config_value(&AmazonS3ConfigKey::Endpoint);
             // Whoever names a server without TLS wants to use it, as with the tools of AWS.
-            if endpoint.is_some_and(|endpoint| endpoint.starts_with("http://")) {
+            if endpoint.as_ref().is_some_and(|endpoint| endpoint.starts_with("http://")) {
                 builder = builder.with_allow_http(true);
             }
+            server = builder.get_config_value(&AmazonS3ConfigKey::S3Endpoint).or(endpoint).unwrap_or_default();
             Arc::new(builder.build().map_err(refused)?)
         }
         ObjectStoreScheme::GoogleCloudStorage => {
@@ -190,6 +196,7 @@ fn open(scheme: &ObjectStoreScheme, url: &Url, retries: usize) -> io::Result<Arc
                 .with_url(url.as_str())
                 .with_retry(retry)
                 .with_http_connector(StoreConnector);
+            server = builder.get_config_value(&GoogleConfigKey::BaseUrl).unwrap_or_default();
             Arc::new(builder.build().map_err(refused)?)
         }
         ObjectStoreScheme::MicrosoftAzure => {
@@ -197,6 +204,8 @@ fn open(scheme: &ObjectStoreScheme, url: &Url, retries: usize) -> io::Result<Arc
                 .with_url(url.as_str())
                 .with_retry(retry)
                 .with_http_connector(StoreConnector);
+            let settings = [AzureConfigKey::AccountName, AzureConfigKey::Endpoint, AzureConfigKey::UseEmulator];
+            server = settings.map(|setting| builder.get_config_value(&setting).unwrap_or_default()).join(" ");
             Arc::new(builder.build().map_err(refused)?)
         }
         _ => {
@@ -212,7 +221,8 @@ fn open(scheme: &ObjectStoreScheme, url: &Url, retries: usize) -> io::Result<Arc
                     .map_err(refused)?,
             )
         }
-    })
+    };
+    Ok((objects, server))
 }
 
 impl WebPages {

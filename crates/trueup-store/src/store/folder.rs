@@ -62,6 +62,10 @@ impl Store for FolderStore {
         true
     }
 
+    fn server(&self) -> &str {
+        ""
+    }
+
     fn list(&self, below: &str, _: &'static [(&'static str, &'static str)]) -> io::Result<Vec<Entry>> {
         let entries = match fs::read_dir(self.dir.join(below)) {
             Ok(entries) => entries,
