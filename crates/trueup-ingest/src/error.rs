@@ -89,7 +89,7 @@ impl IngestError {
     pub fn interruption(&self) -> Option<Interruption> {
         match self.kind() {
             ErrorKind::Interrupted(interruption) => Some(*interruption),
-            ErrorKind::Part { error, .. } => error.interruption(),
+            ErrorKind::Part { error, .. } | ErrorKind::UnfinishedPurge { error, .. } => error.interruption(),
             _ => None,
         }
     }
@@ -105,7 +105,9 @@ impl IngestError {
         match self.kind() {
             ErrorKind::Manifest(error) => !matches!(error, ManifestError::Io { .. }) && !error.may_be_published(),
             ErrorKind::Output(error) => !matches!(error, OutputError::Io { .. }),
-            ErrorKind::AfterRejects { error, .. } | ErrorKind::Part { error, .. } => error.is_data(),
+            ErrorKind::AfterRejects { error, .. }
+            | ErrorKind::Part { error, .. }
+            | ErrorKind::UnfinishedPurge { error, .. } => error.is_data(),
             // An input that cannot be opened is a fault of the data; a full disk is not.
             ErrorKind::Io { action, .. } => *action == OPEN,
             ErrorKind::Interrupted(_)

@@ -186,10 +186,16 @@ impl Forgetting {
             found: BTreeSet::new(),
             current: BTreeSet::new(),
             clean: HashSet::new(),
+            published: None,
             summary,
         };
-        run.attempts(|| Ok(call.step()?.then_some(())))?;
-        Ok(call.finish())
+        let attempted = run.attempts(|| Ok(call.step()?.then_some(())));
+        match (attempted, call.published) {
+            (Err(error), Some(version)) if !error.may_be_published() => {
+                Err(ErrorKind::UnfinishedPurge { version, error }.into())
+            }
+            (attempted, _) => attempted.map(|()| call.finish()),
+        }
     }
 }
 
@@ -204,6 +210,8 @@ struct ForgetCall<'a> {
     current: BTreeSet<&'a Customer>,
     /// The paths of files of events without any event of the customers.
     clean: HashSet<String>,
+    /// The last version that the call has published.
+    published: Option<u64>,
     summary: ForgetSummary,
 }
 
@@ -242,6 +250,7 @@ impl<'a> ForgetCall<'a> {
         let events = held.values().map(|held| held.vector.rows()).sum::<u64>();
         let written = self.write(held, &mut manifest, &mut version)?;
         let manifest = version.publish(manifest, CommitOperation::Forget, &self.run.monitor)?;
+        self.published = Some(manifest.version);
         self.clean.extend(written);
         self.current.extend(current);
         self.summary.events += events;

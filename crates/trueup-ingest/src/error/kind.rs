@@ -323,6 +323,18 @@ pub enum ErrorKind {
         /// The same rows, by rule.
         rejected: RejectedRows,
     },
+    /// A purge failed after it had published a version.
+    #[error(
+        "{error}; version {version} has nothing of the customers, but earlier versions may have them until the purge is complete; run \
+         it again"
+    )]
+    UnfinishedPurge {
+        /// The version that was published.
+        version: u64,
+        /// Why the purge is not complete.
+        #[source]
+        error: IngestError,
+    },
     /// A manifest of the dataset cannot be found, read or published.
     #[error(transparent)]
     Manifest(#[from] ManifestError),

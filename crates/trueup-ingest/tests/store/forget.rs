@@ -65,7 +65,11 @@ fn the_next_command_completes_a_purge_that_failed_after_its_version_was_publishe
             is_record.then_some(Fault::Status(403))
         });
         let purge = || Forget::new(&url).customer("a01", ANN).purge().grace(Duration::ZERO);
-        assert!(purge().run().unwrap_err().to_string().contains(".trueup-expired-"));
+        let error = purge().run().unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::UnfinishedPurge { version: 3, .. }), "{error}");
+        let text = error.to_string();
+        assert!(text.contains(".trueup-expired-") && text.ends_with("is complete; run it again"), "{text}");
+        assert!(text.contains("; version 3 has nothing of the customers, but earlier versions may"), "{text}");
         store.server().heal();
         let after = answers(&url);
         assert_eq!(manifest_file::versions(&url).unwrap(), [1, 2, 3]);
