@@ -18,7 +18,7 @@ use crate::source::{ReadLimits, file_name};
 use crate::table::Table;
 use crate::{IngestError, IngestSummary, Input};
 use reading::EventReading;
-use repetition::Verdict;
+use repetition::{EarlierBatches, Verdict};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use trueup_core::dataset::manifest::Manifest;
@@ -68,9 +68,8 @@ pub(crate) struct BatchPlan {
     reading: Option<EventReading>,
     /// Whether the time zones of accounts decide rows.
     has_account_zones: bool,
-    /// The earlier batches with which the events are compared; none if they are applied whatever was ingested before.
-    /// Files whose sources were removed are not among theirs.
-    earlier: Vec<Batch>,
+    /// What the events are compared with; nothing if they are applied whatever was ingested before.
+    earlier: EarlierBatches,
     /// Whether the events still have to be compared.
     is_undecided: bool,
     skipped: Option<SkippedEvents>,
@@ -102,7 +101,7 @@ impl BatchPlan {
             tables,
             reading: None,
             has_account_zones,
-            earlier: Vec::new(),
+            earlier: EarlierBatches::default(),
             is_undecided: false,
             skipped: None,
             removed_source: settings.replaced_source.map(str::to_owned),
@@ -110,12 +109,12 @@ impl BatchPlan {
         let Some(inputs) = plan.inputs(Table::Events) else { return Ok(plan) };
         let origins = EventOrigins::new(&inputs, mapped, settings)?;
         if let Some(latest) = latest.filter(|_| !settings.again) {
-            plan.earlier = latest.read_batches(settings.dir).of_dataset(settings.dir)?;
-            repetition::leave_out_removed(&mut plan.earlier, settings.replaced_source);
+            let batches = latest.read_batches(settings.dir).of_dataset(settings.dir)?;
+            plan.earlier = EarlierBatches::new(batches, settings.replaced_source);
         }
         // Only these can come again, so that otherwise the checksums may be computed while the events are ingested.
         let has_events_without_id = |batch: &Batch| repetition::files(batch).any(|file| file.without_id > 0);
-        plan.is_undecided = plan.earlier.iter().any(has_events_without_id);
+        plan.is_undecided = plan.earlier.batches.iter().any(has_events_without_id);
         plan.reading = Some(if plan.is_undecided {
             monitor.begin(Phase::CheckingInputs, Some(origins.bytes()));
             EventReading::of(files, &origins, settings.limits, monitor)?
@@ -133,14 +132,16 @@ impl BatchPlan {
     /// Finds out, once the accounts of the new version are known, whether the events are applied.
     ///
     /// # Errors
-    /// The events were ingested before, but not all of them, or in another way, and some would count twice.
+    /// The events were ingested before, but not all of them, or in another way, or some were removed since, and some
+    /// would count twice.
     pub(crate) fn decide(&mut self, accounts: &Accounts) -> Result<(), IngestError> {
         let reading = self.reading.as_ref().filter(|_| self.is_undecided).and_then(EventReading::known);
         let Some(reading) = reading else { return Ok(()) };
-        let verdict = repetition::judge(reading, &self.earlier, accounts).map_err(ingested_before)?;
+        let verdict = self.earlier.judge(reading, accounts).map_err(ingested_before)?;
         if let Verdict::Repeated(version) = verdict {
-            let is_overtaken = self.earlier.last().is_some_and(|last| last.version > version);
-            let protocol = self.earlier.iter().find(|batch| batch.version == version).and_then(repeated_events);
+            let earlier = &self.earlier.batches;
+            let is_overtaken = earlier.last().is_some_and(|last| last.version > version);
+            let protocol = earlier.iter().find(|batch| batch.version == version).and_then(repeated_events);
             self.skipped = Some(SkippedEvents { version, is_overtaken, protocol });
             self.reading = None;
             self.tables.retain(|(table, _)| *table != Table::Events);
@@ -160,10 +161,10 @@ impl BatchPlan {
         let Some(reading) = &mut self.reading else { return Ok(()) };
         let zoned = self.has_account_zones.then_some((accounts, present));
         reading.note(paths.into_iter().zip(inputs), zoned);
-        if self.earlier.is_empty() || inputs.iter().all(|input| input.without_id == 0) {
+        if self.earlier.batches.is_empty() || inputs.iter().all(|input| input.without_id == 0) {
             return Ok(());
         }
-        repetition::judge_written(reading.finish()?, &self.earlier, accounts).map_err(ingested_before)
+        self.earlier.judge_written(reading.finish()?, accounts).map_err(ingested_before)
     }
 
     /// Returns whether the ingest changes no table.
@@ -171,12 +172,12 @@ impl BatchPlan {
         self.tables.is_empty()
     }
 
-    /// Returns a warning if the events are not applied. If the ingest changes nothing, there is none unless the dataset
-    /// may no longer hold the events, because the summary then says that the dataset has not changed.
+    /// Returns a warning if the events are not applied. If the ingest makes no version, there is none unless the
+    /// dataset may no longer hold the events, because the summary then says that the dataset has not changed.
     pub(crate) fn warning(&self) -> Option<String> {
-        let SkippedEvents { version, is_overtaken, .. } =
-            self.skipped.as_ref().filter(|skipped| !self.is_empty() || skipped.is_overtaken)?;
-        debug_assert!(*is_overtaken || !self.is_empty(), "the summary does not say it");
+        let makes_version = !self.is_empty() || self.removed_source.is_some();
+        let SkippedEvents { version, .. } =
+            self.skipped.as_ref().filter(|skipped| makes_version || skipped.is_overtaken)?;
         Some(format!(
             "these events were ingested before, as version {version}; they are not applied again, because some have no \
              `eventId` and would count twice (`--again` applies them)"
@@ -212,7 +213,7 @@ impl BatchPlan {
         };
         let mut warnings = Vec::new();
         if has_replaced(Table::Events) {
-            warnings.extend(overtaken::warning(Table::Events, &self.earlier, batch, &BTreeMap::new()));
+            warnings.extend(overtaken::warning(Table::Events, &self.earlier.batches, batch, &BTreeMap::new()));
         }
         if has_replaced(Table::Spend) {
             let mut sources = overtaken::FileSources::new();

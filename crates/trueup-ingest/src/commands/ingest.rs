@@ -28,9 +28,10 @@ use trueup_core::model::ClockZone;
 /// Spend, accounts, insights, targets and events with an `eventId` replace what is stored, however often they are
 /// ingested. Events without one are added. If an ingest with such events has the same files as an earlier one, and is
 /// read in the same way (options, mapping, joined files, time zones of accounts), its events are not applied again. If
-/// only some of the files are the same, or if they were read in another way or with rejected rows, the ingest fails
-/// with [`ErrorKind::IngestedBefore`](crate::ErrorKind::IngestedBefore), which says what differs. [`Ingest::again`]
-/// applies them in any case.
+/// only some of the files are the same, or if they were read in another way or with rejected rows, or if some of their
+/// events were [removed](Ingest::replace_source) since, the ingest fails with
+/// [`ErrorKind::IngestedBefore`](crate::ErrorKind::IngestedBefore), which says what differs. [`Ingest::again`] applies
+/// them in any case.
 ///
 /// # Memory
 /// [`Ingest::memory`] is a budget: events and spend that do not fit are spilled to disk, and tables that must be held

@@ -281,8 +281,8 @@ pub enum ErrorKind {
         /// The most bytes allowed.
         limit: usize,
     },
-    /// The files of the events, or some of them, were ingested before in another way, or with rejected rows, and some
-    /// events have no id.
+    /// The files of the events, or some of them, were ingested before in another way, or with rejected rows, or some of
+    /// their events were removed since, and some events have no id.
     #[error("{0}")]
     IngestedBefore(Box<Repetition>),
     /// A file of the new version was written, but the reader cannot read it back.

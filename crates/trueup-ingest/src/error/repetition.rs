@@ -6,8 +6,8 @@ use trueup_core::Shown;
 /// The most files that a message names.
 const MAX_NAMED: usize = 3;
 
-/// Events that cannot be ingested, because their files, or some of them, were ingested before in another way, and
-/// events without an `eventId` would count twice.
+/// Events that cannot be ingested, because their files, or some of them, were ingested before in another way, or some
+/// of their events were removed since, and events without an `eventId` would count twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Repetition {
@@ -53,6 +53,17 @@ pub enum Difference {
         before: bool,
         /// Whether it is there now.
         now: bool,
+    },
+    /// Events that were removed with their source, while others of the same batch stay.
+    Removed {
+        /// The files that had them.
+        files: Vec<String>,
+        /// The source; empty for none.
+        source: String,
+        /// The version that removed them; `None` if the refused ingest would.
+        version: Option<u64>,
+        /// Whether the files had such events. Of files with many sources it is not known.
+        is_known: bool,
     },
     /// Files that were ingested together with the others before, and are not there now.
     Missing(Vec<String>),
@@ -106,6 +117,18 @@ impl fmt::Display for Difference {
             Self::Content { what, before: true, now: true } => write!(f, "{what} changed"),
             Self::Content { what, before: true, .. } => write!(f, "{what} is not given now"),
             Self::Content { what, .. } => write!(f, "{what} was not given then"),
+            Self::Removed { files, source, version, is_known } => {
+                match version {
+                    Some(version) => write!(f, "version {version} removed")?,
+                    None => f.write_str("this ingest would remove")?,
+                }
+                match source.as_str() {
+                    "" => f.write_str(" only the events without a source")?,
+                    source => write!(f, " only the events of the source `{}`", Shown(source))?,
+                }
+                let perhaps = if *is_known { "" } else { "perhaps " };
+                write!(f, ", and with them {perhaps}events of {}", Names(files))
+            }
             Self::Missing(names) => write!(f, "it was ingested together with {}", Names(names)),
             Self::Added(names) => write!(f, "it was ingested without {}", Names(names)),
         }

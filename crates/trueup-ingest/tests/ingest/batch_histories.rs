@@ -76,7 +76,8 @@ impl Model {
         if let Some(removed) = removed {
             next.rows.retain(|row| row.source != removed);
             for batch in &mut next.batches {
-                // A file of which nothing is left is as if it had never come.
+                // A file of which nothing is left is as if it had never come; with a part of it, the batch is no more
+                // the same.
                 batch.files.retain(|_, sources| !sources.remove(removed) || !sources.is_empty());
             }
         }
@@ -92,9 +93,8 @@ impl Model {
         let would_repeat = |before: &&AppliedBatch| {
             before.files.keys().any(|file| batch.files.contains_key(file) && has_row_without_id(file))
         };
-        let is_same = |before: &AppliedBatch| {
-            before.files.keys().eq(batch.files.keys()) && before.how == how && before.zone == batch.zone
-        };
+        let is_same =
+            |before: &AppliedBatch| before.files == batch.files && before.how == how && before.zone == batch.zone;
         let mut repeated = next.batches.iter().filter(would_repeat).map(is_same).peekable();
         if !again && repeated.peek().is_some() {
             if !repeated.any(|is_same| is_same) {

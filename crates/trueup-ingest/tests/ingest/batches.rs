@@ -226,6 +226,67 @@ fn files_that_come_again_with_others_are_refused() {
     assert_eq!(case.stored_events().len(), 2 + 3 + 1);
 }
 
+/// Some of its events would be lost without a word.
+#[test]
+fn a_batch_of_which_a_source_was_removed_is_refused() {
+    let case = Case::new();
+    let header = "account,opportunityId,type,date,total,source\n";
+    let (none, crm) = ("a,1,closed,2026-05-01,1,\n", "a,2,closed,2026-05-02,2,crm\n");
+    let both = case.file("both.csv", format!("{header}{none}{crm}"));
+    let ingest = |source: &str| case.ingest().events(&both).replace_source(source);
+    case.ingest().events(&both).run().unwrap();
+    let told = "`both.csv` was ingested before, as version 1: ";
+    for (source, events) in [("", "events without a source"), ("crm", "events of the source `crm`")] {
+        let expected = format!("{told}this ingest would remove only the {events}, and with them events of `both.csv`");
+        assert_eq!(refused(&case, ingest(source)), expected);
+    }
+    // A source that it does not have. The version says what became of the file.
+    let other = ingest("fax").run().unwrap();
+    assert_eq!((other.version, other.changed, other.events.taken), (2, true, 0));
+    let [before, nothing] = &other.warnings[..] else { panic!("{:?}", other.warnings) };
+    assert!(before.starts_with("these events were ingested before, as version 1; they are not applied again"));
+    assert_eq!(nothing, "no stored event and no stored spend has the source `fax`; nothing was removed");
+    let [input] = &other.protocol["events"].inputs[..] else { panic!("{:?}", other.protocol) };
+    assert_eq!((input.input.as_str(), input.left_out["ingested before, as version 1"].rows), ("both.csv", 2));
+    // Another ingest has removed some of it.
+    let spend = case.file("spend.csv", "account,date,adSpend\na,2026-05-01,1\n");
+    assert_eq!(case.ingest().spend(&spend).replace_source("crm").run().unwrap().removed.unwrap().events, 1);
+    assert_eq!(
+        refused(&case, case.ingest().events(&both)),
+        format!("{told}version 3 removed only the events of the source `crm`, and with them events of `both.csv`")
+    );
+    // Without the rest, it is as if it had never come.
+    assert_eq!(ingest("").run().unwrap().events.taken, 2);
+    assert_eq!(case.stored_events().len(), 2);
+
+    // A file of the batch was removed as a whole.
+    let case = Case::new();
+    let [none, crm] =
+        [("none.csv", none), ("crm.csv", crm)].map(|(name, row)| case.file(name, format!("{header}{row}")));
+    let together = || case.ingest().events(&none).events(&crm);
+    together().run().unwrap();
+    let spend = case.file("spend.csv", "account,date,adSpend\na,2026-05-01,1\n");
+    case.ingest().spend(&spend).replace_source("crm").run().unwrap();
+    assert_eq!(
+        refused(&case, together()),
+        "`none.csv` was ingested before, as version 1: version 2 removed only the events of the source `crm`, and with \
+         them events of `crm.csv`"
+    );
+    assert!(!case.ingest().events(&none).run().unwrap().changed);
+    assert_eq!(case.ingest().events(&crm).run().unwrap().events.taken, 1);
+
+    // The sources of a file with many are not known.
+    let case = Case::new();
+    let rows: String = (0..17).map(|row| format!("a,{row},closed,2026-05-01,1,s{row}\n")).collect();
+    let many = case.file("many.csv", format!("{header}{rows}"));
+    case.ingest().events(&many).run().unwrap();
+    assert_eq!(
+        refused(&case, case.ingest().events(&many).replace_source("s1")),
+        "`many.csv` was ingested before, as version 1: this ingest would remove only the events of the source `s1`, \
+         and with them perhaps events of `many.csv`"
+    );
+}
+
 #[test]
 fn a_mapping_and_the_inputs_that_it_joins_are_part_of_a_batch() {
     let case = Case::new();

@@ -250,7 +250,9 @@ impl Ingestion {
             if !reader.is_refusing() {
                 plan.note_events(&written.new, &accounts)?;
             }
-            summary.set(Table::Events, written.protocol);
+            let mut protocol = written.protocol;
+            protocol.inputs.extend(plan.repeated_events().into_iter().flat_map(|repeated| repeated.inputs));
+            summary.set(Table::Events, protocol);
             reader.warnings.extend(repeated_warning(written.repeated));
             reader.warnings.extend(written.reassigned.warning());
             version.supersede(written.superseded);
