@@ -148,6 +148,8 @@ pub(crate) struct MappedTables {
     lengths: Vec<usize>,
     /// The inputs that tables of events join, by their names.
     pub(crate) joined_to_events: Vec<(String, Vec<Input>)>,
+    /// The checksums of what the dataset holds for joins of tables of events, by the keys of the joins.
+    pub(crate) stored_rows_for_events: BTreeMap<String, String>,
     /// The checksum of what the mapping says of events.
     events_checksum: String,
     /// The files that have lines, and the lines of each that become no rows.
@@ -292,10 +294,10 @@ impl Mapping {
         };
         let is_missing = |from: &String| opened.get(from).is_some_and(|input| input.is_missing);
         for (at, table) in self.file.events.iter().enumerate().filter(|(_, table)| !is_missing(&table.from)) {
-            planner
-                .events(table, at)?
-                .into_iter()
-                .for_each(|mapper| add(Table::Events, (Some(&table.from), table.source.as_ref()), mapper));
+            for mapper in planner.events(table, at)? {
+                tables.stored_rows_for_events.extend(mapper.stored_rows().clone());
+                add(Table::Events, (Some(&table.from), table.source.as_ref()), mapper);
+            }
         }
         tables.record_inputs = self.record_inputs(&planner)?;
         for (target, declared) in self.file.tables() {

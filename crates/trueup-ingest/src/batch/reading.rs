@@ -1,5 +1,5 @@
-//! What decides the rows of the events of an ingest: their files, options, a mapping with the inputs that it joins, and
-//! the time zones of accounts.
+//! What decides the rows of the events of an ingest: their files, options, a mapping with what it joins, and the time
+//! zones of accounts.
 
 use super::BatchSettings;
 use crate::error::{ErrorContext, OPEN};
@@ -29,6 +29,9 @@ pub(super) const ALL_ZONES: &str = "accountZones";
 
 /// The name of the part of an input that a mapping joins begins with this.
 pub(super) const JOINED: &str = "joined ";
+
+/// The name of the part of what the dataset holds for a join of a mapping begins with this.
+pub(super) const STORED: &str = "stored ";
 
 /// Where events come from, before any byte is read.
 #[derive(Clone)]
@@ -64,6 +67,8 @@ impl EventOrigins {
         if let Some(checksum) = mapped.checksum_for_events() {
             parts.insert("mapping".to_owned(), checksum.to_owned());
         }
+        let stored = mapped.stored_rows_for_events.iter();
+        parts.extend(stored.map(|(join, checksum)| (format!("{STORED}{join}"), checksum.clone())));
         Ok(Self { files, joined: mapped.joined_to_events.clone(), parts })
     }
 

@@ -1,6 +1,6 @@
 //! The comparison of the events of an ingest with those of earlier ingests, and what differs.
 
-use super::reading::{ALL_ZONES, JOINED, all_zones, zone_of};
+use super::reading::{ALL_ZONES, JOINED, STORED, all_zones, zone_of};
 use crate::error::{Difference, Repetition};
 use crate::table::Table;
 use std::collections::{BTreeMap, BTreeSet};
@@ -201,7 +201,9 @@ fn parts(before: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> V
             "source" => "source",
             other => {
                 let joined = other.strip_prefix(JOINED).map(|name| format!("the joined input `{}`", Shown(name)));
-                let what = joined.unwrap_or_else(|| format!("the {other}"));
+                let stored = other.strip_prefix(STORED);
+                let stored = stored.map(|join| format!("what the dataset holds for the join `{}`", Shown(join)));
+                let what = joined.or(stored).unwrap_or_else(|| format!("the {other}"));
                 return Difference::Content { what, before: before.is_some(), now: now.is_some() };
             }
         };

@@ -27,7 +27,7 @@ use trueup_core::model::ClockZone;
 /// # Events that were ingested before
 /// Spend, accounts, insights, targets and events with an `eventId` replace what is stored, however often they are
 /// ingested. Events without one are added. If an ingest with such events has the same files as an earlier one, and is
-/// read in the same way (options, mapping, joined files, time zones of accounts), its events are not applied again. If
+/// read in the same way (options, mapping, what it joins, time zones of accounts), its events are not applied again. If
 /// only some of the files are the same, or if they were read in another way or with rejected rows, or if some of their
 /// events were [removed](Ingest::replace_source) since, the ingest fails with
 /// [`ErrorKind::IngestedBefore`](crate::ErrorKind::IngestedBefore), which says what differs. [`Ingest::again`] applies

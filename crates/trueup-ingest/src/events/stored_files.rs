@@ -87,8 +87,9 @@ fn accounts(dir: &Path, stored: &DataFile, superseded: &Superseded) -> Result<BT
 /// Bytes of memory that a row of [`distinct_rows`] takes besides its texts, and about those of a text.
 const DISTINCT_BYTES: usize = 64;
 
-/// Returns the distinct rows that the events of some files have in some columns, which are texts. A file that does not
-/// have a column has no values in it. `charge` is called with the bytes of memory that further rows take.
+/// Returns the distinct rows that the events of some files have in some columns, which are texts. An empty text is no
+/// value, and a file that does not have a column has no values in it. `charge` is called with the bytes of memory that
+/// further rows take.
 pub(crate) fn distinct_rows(
     dir: &Path,
     (files, superseded): (&[DataFile], &Superseded),
@@ -105,7 +106,8 @@ pub(crate) fn distinct_rows(
                 Ok(texts) => {
                     for row in 0..batch.num_rows() {
                         let text = |texts: &Option<StringArray>| {
-                            texts.as_ref().filter(|texts| texts.is_valid(row)).map(|texts| texts.value(row).to_owned())
+                            let text = texts.as_ref().filter(|texts| texts.is_valid(row))?.value(row);
+                            (!text.is_empty()).then(|| text.to_owned())
                         };
                         rows.insert(texts.iter().map(text).collect());
                     }

@@ -32,6 +32,8 @@ pub(super) struct RowPlan {
     /// For each input of the table, its columns.
     columns: Vec<Vec<InputColumn>>,
     joins: Vec<JoinPlan>,
+    /// The checksums of what the dataset holds for joins, by their keys.
+    stored_rows: BTreeMap<String, String>,
     conditions: Vec<Condition>,
     /// The columns that are read as text.
     text_columns: BTreeSet<ColumnRef>,
@@ -171,6 +173,7 @@ impl RowPlan {
                 let stored = stored::join(join, key, reading)?;
                 let there = KnownColumns::of_stored(join.alias(), self.columns.len(), &stored.columns);
                 self.columns.push(stored.columns);
+                self.stored_rows.insert(key.to_owned(), stored.checksum);
                 (there, Arc::new(stored.held), "the dataset".to_owned())
             }
         };
@@ -234,6 +237,11 @@ impl RowPlan {
             self.held_texts.insert(*at, all);
         }
         Ok(self)
+    }
+
+    /// Returns the checksums of what the dataset holds for joins, by the keys of the joins.
+    pub(super) const fn stored_rows(&self) -> &BTreeMap<String, String> {
+        &self.stored_rows
     }
 
     /// Returns the rows of a joined input; the joins are counted from 0.

@@ -10,6 +10,7 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use trueup_core::dataset::manifest::hex;
 use trueup_core::dataset::without_credentials;
 use trueup_core::model::{
     ACCOUNT, DATE, DATE_TIME, EVENT_ID, OPPORTUNITY_ID, RECORD_COLUMN, SOURCE, TOTAL, TYPE, is_own_column,
@@ -28,6 +29,8 @@ const OF_EVENT: [&str; 4] = [TYPE, DATE, DATE_TIME, TOTAL];
 pub(super) struct StoredRows {
     pub(super) columns: Vec<InputColumn>,
     pub(super) held: BufferedRows,
+    /// The checksum of the rows that a key can find.
+    pub(super) checksum: String,
 }
 
 /// Reads the columns of stored events that a join needs: its keys, and what the mapping mentions by the name
@@ -79,6 +82,9 @@ pub(super) fn join(join: &Join, key: &str, reading: Reading<'_>) -> Result<Store
         rows = rows.into_iter().filter(is_of_source).map(cut).collect();
         in_files.truncate(names.len());
     }
+    let keys = names.iter().enumerate().filter(|(_, name)| join.is_on(name));
+    let keys: Vec<usize> = keys.map(|(at, _)| at).collect();
+    let checksum = checksum_of(rows.iter().filter(|row| keys.iter().all(|at| row[*at].is_some())));
     let fields = in_files.iter().map(|name| Field::new(*name, DataType::Utf8, true));
     let column = |at: usize| -> ArrayRef {
         Arc::new(rows.iter().map(|row| row.get(at).and_then(Option::as_deref)).collect::<StringArray>())
@@ -87,7 +93,18 @@ pub(super) fn join(join: &Join, key: &str, reading: Reading<'_>) -> Result<Store
     let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
     let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
     let batch = RecordBatch::try_new_with_options(schema, arrays, &options).doing("join stored events")?;
-    Ok(StoredRows { columns, held: BufferedRows::of_stored(batch, &shown) })
+    Ok(StoredRows { columns, held: BufferedRows::of_stored(batch, &shown), checksum })
+}
+
+/// Returns a checksum of rows of texts.
+fn checksum_of<'a>(rows: impl Iterator<Item = &'a Vec<Option<String>>>) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for text in rows.flatten() {
+        let text = text.as_deref().unwrap_or_default();
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    }
+    hex(hasher.finalize().as_bytes())
 }
 
 /// Returns what may tell apart stored rows that have the same key.

@@ -400,6 +400,11 @@ impl RowMapper for TableMapper {
 }
 
 impl TableMapper {
+    /// Returns the checksums of what the dataset holds for joins of the table, by the keys of the joins.
+    pub(super) fn stored_rows(&self) -> &BTreeMap<String, String> {
+        self.rows.stored_rows()
+    }
+
     /// Returns whether each picked row meets the conditions of the stage.
     fn kept_rows(&self, view: &RowView<'_>) -> Vec<bool> {
         let mut kept = vec![true; view.len()];

@@ -110,6 +110,31 @@ fn columns_of_a_single_event_cannot_be_joined() {
     assert!(ingested(&case, &neither, ROWS).unwrap_err().contains("expected `input`, or `stored = true`"));
 }
 
+/// The invoice of a job that was not known was left out. Once the job is, it would come in.
+#[test]
+fn what_the_dataset_holds_for_a_join_is_part_of_a_batch() {
+    let join =
+        "{ stored = true, source = \"jobs\", on = { Branch = \"account\", Job = \"record\" }, unmatched = \"drop\" }";
+    let case = Case::new(JOBS);
+    let mapping = invoices(join, "\"stored.opportunityId\"").replace("eventId = \"No\"\n", "");
+    let rows = "i1,oak,7,2025-02-01,100\ni2,oak,9,2025-02-02,200\n";
+    assert_eq!(ingested(&case, &mapping, rows).unwrap().events.taken, 1);
+    assert!(!ingested(&case, &mapping, rows).unwrap().changed);
+    let jobs = case.path("jobs-9.csv");
+    std::fs::write(&jobs, "Job,Branch,Customer,Zip,Booked,Sold\n9,oak,dan,85001,2025-01-05,\n").unwrap();
+    let third = Ingest::into(case.path("dataset")).wait(LOCK_WAIT).mapping(case.path("mapping.toml"));
+    third.events(jobs).run().unwrap();
+    let refused = ingested(&case, &mapping, rows).unwrap_err();
+    assert!(
+        refused.starts_with(
+            "`invoices.csv` was ingested before, as version 2: what the dataset holds for the join `events[0].join[0]` \
+             changed; "
+        ),
+        "{refused}"
+    );
+    assert_eq!(closed(&case), [("ann".to_owned(), 100)]);
+}
+
 /// In the first month the dataset holds nothing.
 #[test]
 fn a_dataset_without_events_has_no_rows_to_join() {
