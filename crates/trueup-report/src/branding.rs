@@ -3,6 +3,7 @@
 use crate::document::{Block, Section, Span, Text};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use std::sync::Arc;
 
 /// The most bytes of a logo, and of a comment.
 const MAX_LOGO_BYTES: usize = 512 << 10;
@@ -30,8 +31,8 @@ const IMAGES: [(&[u8], &str); 6] = [
 #[derive(Clone, Debug, Default)]
 pub struct Branding {
     pub(crate) name: Option<String>,
-    /// The logo, as a `data:` URL.
-    pub(crate) logo: Option<String>,
+    /// The logo, as a `data:` URL. All reports share it.
+    pub(crate) logo: Option<Arc<str>>,
     comment: Option<String>,
 }
 
@@ -70,7 +71,8 @@ impl Branding {
     pub fn logo(self, bytes: &[u8]) -> Result<Self, BrandingFault> {
         check_size(bytes.len(), MAX_LOGO_BYTES)?;
         let image = IMAGES.iter().find(|(beginning, _)| bytes.starts_with(beginning)).ok_or(BrandingFault::NoImage)?;
-        Ok(Self { logo: Some(format!("data:{};base64,{}", image.1, STANDARD.encode(bytes))), ..self })
+        let url = format!("data:{};base64,{}", image.1, STANDARD.encode(bytes));
+        Ok(Self { logo: Some(url.into()), ..self })
     }
 
     /// Sets the comment: a little Markdown. Paragraphs are separated by blank lines, items of lists begin with `-`, and
@@ -187,7 +189,7 @@ mod tests {
     #[test]
     fn a_logo_is_an_image_of_a_limited_size() {
         let logo = |bytes: &[u8]| Branding::default().logo(bytes).map(|branding| branding.logo.unwrap());
-        assert_eq!(logo(b"GIF8").unwrap(), "data:image/gif;base64,R0lGOA==");
+        assert_eq!(&*logo(b"GIF8").unwrap(), "data:image/gif;base64,R0lGOA==");
         assert_eq!(logo(b"<html>"), Err(BrandingFault::NoImage));
         assert_eq!(
             logo(&vec![0; MAX_LOGO_BYTES + 1]).unwrap_err().to_string(),

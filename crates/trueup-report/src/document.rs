@@ -3,13 +3,14 @@
 
 use crate::figure::Figure;
 use std::fmt;
+use std::sync::Arc;
 
 /// A whole report.
 #[derive(Debug)]
 pub(crate) struct Document {
     pub(crate) title: String,
     /// The logo of whom the report is from, as a `data:` URL.
-    pub(crate) logo: Option<String>,
+    pub(crate) logo: Option<Arc<str>>,
     /// What the report is about, as names and values.
     pub(crate) facts: Vec<(&'static str, String)>,
     pub(crate) sections: Vec<Section>,
