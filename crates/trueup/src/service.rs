@@ -18,6 +18,7 @@
 //! | `benchmark_cache` | computes the data of each benchmark month once, in the background |
 //! | `response` | turns an answer or an error into a status, headers and a body |
 //! | `body` | writes the bytes of a response while they are sent, and holds the memory that is reserved for them |
+//! | `answer_memory` | holds the memory of an answer that something else than an endpoint makes |
 //! | `error`, `error_table` | list what can fail, and the status, code and text of each failure |
 //! | `limits` | holds the limits of a service, and its clock |
 //!
@@ -47,6 +48,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod answer_memory;
 mod benchmark_cache;
 mod body;
 pub(crate) mod endpoint;
@@ -61,6 +63,7 @@ mod request;
 mod response;
 mod snapshot;
 
+pub use answer_memory::AnswerMemory;
 pub use body::{Body, BodyReader, Chunk};
 pub use endpoint::insights::InsightDocuments;
 pub use error::{BenchmarkJobError, InvalidQuery, MissingRange, ServiceError, Upstream};

@@ -1,5 +1,6 @@
 //! The bytes of a response, which keep the memory that is reserved for them until the last one is sent.
 
+use super::error::ServiceError;
 use crate::json::JsonRows;
 use crate::{ExtraMemory, NoRoom, Reservation, ResultTable};
 use flate2::Compression;
@@ -79,11 +80,25 @@ impl CountedText {
         Self { text: Vec::new(), reservation }
     }
 
-    /// Returns the body, and its memory.
-    pub(super) fn into_body(mut self) -> Result<(BodySource, BodyMemory), NoRoom> {
+    /// Reserves memory for a text of `length` bytes and for sending it, so that the text does not move while it grows.
+    pub(super) fn make_room(&mut self, length: usize) -> Result<(), NoRoom> {
+        self.reserve(length.saturating_add(write_buffer(length)))?;
+        self.text.reserve_exact(length);
+        Ok(())
+    }
+
+    /// Returns the body that `write` writes, and its memory.
+    pub(super) fn write_body(
+        mut self,
+        write: impl FnOnce(&mut Self) -> io::Result<()>,
+    ) -> Result<(BodySource, BodyMemory), ServiceError> {
+        write(&mut self).map_err(|error| match error.downcast::<NoRoom>() {
+            Ok(no_room) => ServiceError::no_room(no_room),
+            Err(error) => error.into(),
+        })?;
         self.text.shrink_to_fit();
         let length = self.text.len();
-        self.reserve(length + write_buffer(length))?;
+        self.reserve(length + write_buffer(length)).map_err(ServiceError::no_room)?;
         Ok((BodySource::Finished { bytes: self.text, sent: 0 }, self.reservation.into()))
     }
 
@@ -160,6 +175,23 @@ impl Body {
         Self { source: Some(source), memory: Arc::new(memory), encoder }
     }
 
+    /// Returns the number of bytes that are left; `None` if it is not known before they are made.
+    ///
+    /// ```
+    /// use trueup::service::Response;
+    ///
+    /// let response = Response::error(404, "not-found", "there is nothing here", Some("identity"));
+    /// assert_eq!(response.body.remaining_bytes(), Some(52));
+    /// ```
+    #[must_use]
+    pub fn remaining_bytes(&self) -> Option<usize> {
+        match (&self.source, &self.encoder) {
+            (None, None) => Some(0),
+            (Some(BodySource::Finished { bytes, sent }), None) => Some(bytes.len() - sent),
+            _ => None,
+        }
+    }
+
     /// Returns a reader of the bytes.
     ///
     /// ```
@@ -231,6 +263,12 @@ impl Iterator for Body {
             None => self.plain()?,
         };
         Some(bytes.map(|bytes| Chunk { bytes, _memory: Arc::clone(&self.memory) }))
+    }
+}
+
+impl Chunk {
+    pub(super) fn new(bytes: Vec<u8>, memory: BodyMemory) -> Self {
+        Self { bytes, _memory: Arc::new(memory) }
     }
 }
 

@@ -1,6 +1,7 @@
 //! One request, from its method and path to its response: routing, authentication, authorization.
 
 use super::Service;
+use super::answer_memory::AnswerMemory;
 use super::endpoint::description::{Endpoint, RequestContext};
 use super::endpoint::{self, access};
 use super::error::ServiceError;
@@ -87,6 +88,12 @@ impl Service {
     /// All requests of the hour are used, the user was removed, or the directory fails.
     pub fn count(&self, caller: &SignedIn) -> Result<(), ServiceError> {
         self.counted(caller.login.clone()).map_err(ServiceError::SignedOut)?.map(drop)
+    }
+
+    /// Returns the memory for the answers to a caller who has signed in.
+    #[must_use]
+    pub fn answer_memory(&self, caller: &SignedIn) -> AnswerMemory {
+        AnswerMemory::new(self.memory.budget().map(|budget| budget.for_user(caller.user())))
     }
 
     /// Returns the response with an answer. `remaining` is the number of requests that are left, if the caller asks for

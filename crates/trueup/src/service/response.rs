@@ -7,7 +7,7 @@ use super::memory::UserMemory;
 use super::negotiation::{AnswerFormat, PARQUET, accepts_gzip};
 use crate::csv;
 use crate::json::JsonRows;
-use crate::{Interrupt, NoRoom, Reservation, ResultTable};
+use crate::{Interrupt, Reservation, ResultTable};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::io;
@@ -92,12 +92,8 @@ impl Answer {
         memory: &UserMemory<'_>,
         write: impl FnOnce(&mut CountedText) -> io::Result<()>,
     ) -> Result<Self, ServiceError> {
-        let mut text = CountedText::new(memory.reserve(0).map_err(ServiceError::no_room)?);
-        write(&mut text).map_err(|error| match error.downcast::<NoRoom>() {
-            Ok(no_room) => ServiceError::no_room(no_room),
-            Err(error) => error.into(),
-        })?;
-        let (body, memory) = text.into_body().map_err(ServiceError::no_room)?;
+        let text = CountedText::new(memory.reserve(0).map_err(ServiceError::no_room)?);
+        let (body, memory) = text.write_body(write)?;
         Ok(Self::new(body, memory))
     }
 
