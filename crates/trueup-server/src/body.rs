@@ -6,7 +6,7 @@ use hyper::body::Bytes;
 use std::io;
 
 /// A body of any kind. An error cuts the response off.
-pub type Body = UnsyncBoxBody<Bytes, io::Error>;
+pub(crate) type Body = UnsyncBoxBody<Bytes, io::Error>;
 
 /// Returns a body that is sent whole.
 pub(crate) fn whole(bytes: impl Into<Bytes>) -> Body {

@@ -62,8 +62,7 @@ mod timed_stream;
 mod timer;
 mod workers;
 
-pub use body::Body;
-pub use door::{Door, DoorAnswer};
+pub use door::{Door, DoorAnswer, DoorBody};
 pub use log::log_failure;
 pub use operations::RefreshReport;
 pub use pipeline::CancelOnDrop;

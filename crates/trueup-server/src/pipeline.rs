@@ -2,7 +2,7 @@
 
 use crate::body::Body;
 use crate::connection_state::{ConnectionState, InFlightGuard, RequestStage};
-use crate::door::{Door, bare_key, holding};
+use crate::door::{Door, DoorBody, bare_key};
 use crate::endpoint::NO_ENDPOINT;
 use crate::explorer;
 use crate::head_reader::HeadReader;
@@ -278,6 +278,21 @@ impl FacadeCaller {
         self.response(ResponseHead::new(self.service.refuse(request, error)))
     }
 
+    /// Returns the response with the answer of a door to `request`, which has `permit`; a refusal if there is no memory
+    /// for the answer.
+    async fn sent(
+        &self,
+        request: &FacadeRequest,
+        answer: Response<DoorBody>,
+        permit: Option<RequestPermit>,
+    ) -> Option<Response<Body>> {
+        let (parts, body) = answer.into_parts();
+        match body.into_body(&self.answer_threads, permit).await {
+            Ok(body) => Some(Response::from_parts(parts, body)),
+            Err(error) => self.refuse(request, error),
+        }
+    }
+
     /// Returns the response to send; `None` if there is none, because the service is at fault.
     fn response(&self, head: io::Result<ResponseHead>) -> Option<Response<Body>> {
         match head {
@@ -341,7 +356,7 @@ async fn answer_at_door(facade: &FacadeCaller, door: &dyn Door, request: Request
     if !parts.headers.contains_key(header::AUTHORIZATION)
         && let Some(answer) = door.without_key(&parts)
     {
-        return Some(answer);
+        return facade.sent(&facade_request(&parts, Interrupt::default()), answer, None).await;
     }
     let state = parts.extensions.get::<ConnectionState>().cloned();
     let enter = |stage| state.iter().for_each(|state| state.enter(stage));
@@ -369,8 +384,8 @@ async fn answer_at_door(facade: &FacadeCaller, door: &dyn Door, request: Request
         Ok(permit) => permit,
         Err(error) => return facade.refuse(&asked, error),
     };
-    let response = door.answer(caller, Request::from_parts(parts, Full::new(body.to_bytes()))).await;
-    Some(response.map(|body| holding(body, permit)))
+    let answer = door.answer(caller, Request::from_parts(parts, Full::new(body.to_bytes()))).await;
+    facade.sent(&asked, answer, Some(permit)).await
 }
 
 /// Cancels a request when its connection is gone. Has no effect on a request that has been answered.

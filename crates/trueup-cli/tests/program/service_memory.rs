@@ -82,6 +82,15 @@ fn with_large_answers() -> (Workspace, [String; 2]) {
     (workspace, keys)
 }
 
+/// The logo of reports, the largest that is taken, and the least bytes of a report with it.
+const LOGO_BYTES: usize = 512 << 10;
+const REPORT_BYTES: usize = LOGO_BYTES / 3 * 4;
+const REPORT: &str = "/report?month=2025-01";
+
+/// Readers of reports, and how many each asks for on its connection. The system takes the first few.
+const REPORT_READERS: usize = 28;
+const REPORTS_OF_READER: usize = 8;
+
 /// Sends a request. Returns the connection, and the status and the first bytes of the answer.
 fn ask(server: &RunningServer, path: &str, key: &str) -> (TcpStream, u16, Vec<u8>) {
     let mut stream = TcpStream::connect(&server.address).unwrap();
@@ -180,4 +189,46 @@ fn a_service_stays_within_its_memory() {
         drop(readers);
         answered(&server, &path, &keys[0]);
     }
+}
+
+#[test]
+fn reports_that_nobody_reads_count() {
+    const MEMORY: usize = 64;
+    let (workspace, anna) = Workspace::with_directory();
+    let bert = workspace.key("bert");
+    std::fs::write(workspace.path("logo.gif"), [&b"GIF8"[..], &[7; LOGO_BYTES - 4]].concat()).unwrap();
+    let operators = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let memory = format!("{MEMORY}MiB");
+    let mut options = vec!["--reports", "--report-logo", "logo.gif", "--memory", &memory];
+    options.extend(["--metrics-listen", &operators, "--hourly-limit", "100000", "--log", "off", "--deadline", "300"]);
+    let server = RunningServer::of(&workspace, &options);
+    drop(answered(&server, REPORT, &anna));
+
+    let readers: Vec<TcpStream> = (0..REPORT_READERS)
+        .map(|_| {
+            let mut stream = TcpStream::connect(&server.address).unwrap();
+            let request = format!("GET {REPORT} HTTP/1.1\r\nHost: test\r\nAuthorization: {anna}\r\n\r\n");
+            stream.write_all(request.repeat(REPORTS_OF_READER).as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    // Once the share of their reader is used up, there is no report for that reader.
+    let begun = Instant::now();
+    let mut status = 200;
+    while status == 200 {
+        assert!(begun.elapsed() < Duration::from_secs(25), "{} bytes count", held(&operators));
+        status = ask(&server, REPORT, &anna).1;
+    }
+    assert_eq!(status, 503);
+    assert!(held(&operators) >= 8 * REPORT_BYTES, "{}", held(&operators));
+    // Another reader has one.
+    let (mut stream, status, _) = ask(&server, "/report?month=2025-02", &bert);
+    assert_eq!(status, 200);
+    std::io::copy(&mut stream, &mut std::io::sink()).unwrap();
+    let (peak, limit) = (peak(&server), (MEMORY * 13 / 10 + 90) * 1_024);
+    eprintln!("--memory {MEMORY}MiB: {} MiB resident with unread reports", peak / 1_024);
+    assert!(peak <= limit, "{peak} KiB of {limit} KiB");
+
+    drop(readers);
+    answered(&server, REPORT, &anna);
 }

@@ -175,7 +175,7 @@ impl RunningServer {
         Self::start(server, Some(operators))
     }
 
-    fn start(server: Server, operators: Option<SocketAddr>) -> Self {
+    pub(crate) fn start(server: Server, operators: Option<SocketAddr>) -> Self {
         let address = server.local_addr();
         let (signal, signaled) = oneshot::channel();
         let thread = thread::spawn(move || {

@@ -11,6 +11,9 @@ mod client;
 mod town;
 
 use client::Client;
+use http::{Request, Response};
+use http_body_util::Full;
+use hyper::body::Bytes;
 use std::fs;
 use std::hash::{DefaultHasher, Hasher as _};
 use std::process::Command;
@@ -19,9 +22,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 use town::{CUSTOMERS, RunningServer, Town, patient};
 use trueup::MemoryBudget;
-use trueup::access::{Grant, Organization};
-use trueup::service::Limits;
-use trueup_server::Settings;
+use trueup::access::{Grant, Organization, UnixTime};
+use trueup::service::{AnswerMemory, Limits, Service, ServiceError, SignedIn};
+use trueup_server::{Door, DoorAnswer, DoorBody, Server, Settings};
 
 const MIB: usize = 1 << 20;
 
@@ -264,11 +267,93 @@ fn unread_answers_count_until_they_are_received() {
         let held = budget.held() - town.service.dataset().held_column_bytes();
         assert!(held >= readers.len() * least, "{path}: {held}");
         readers.into_iter().for_each(Client::close);
-        let begun = Instant::now();
-        while budget.held() > town.service.dataset().held_column_bytes() {
-            assert!(begun.elapsed() < Duration::from_secs(20), "{path}: {}", budget.held());
-            thread::sleep(Duration::from_millis(5));
-        }
+        wait_until_free(&budget, &town);
+    }
+}
+
+/// The length of the answer of a door, of which sockets hold only a part.
+const PAGE_BYTES: usize = 16 * MIB;
+const PAGE_READERS: usize = 8;
+
+/// Makes a page in the memory of its reader.
+type MakePage = fn(&AnswerMemory) -> Result<DoorBody, ServiceError>;
+
+/// A door that answers with a page.
+#[derive(Debug)]
+struct PageDoor {
+    path: &'static str,
+    service: Arc<Service>,
+    make: MakePage,
+}
+
+impl Door for PageDoor {
+    fn path(&self) -> &str {
+        self.path
+    }
+
+    fn answer(&self, caller: SignedIn, _: Request<Full<Bytes>>) -> DoorAnswer<'_> {
+        let page = (self.make)(&self.service.answer_memory(&caller));
+        let response = page.map(Response::new).unwrap_or_else(|error| {
+            let response = Response::builder().status(error.status());
+            response.body(DoorBody::constant("no page")).unwrap()
+        });
+        Box::pin(async { response })
+    }
+}
+
+/// Writes a page as a whole.
+fn written(memory: &AnswerMemory) -> Result<DoorBody, ServiceError> {
+    let line = [b'x'; 1 << 10];
+    Ok(memory.body(|out| (0..PAGE_BYTES / line.len()).try_for_each(|_| out.write_all(&line)))?.into())
+}
+
+/// Returns a page as a frame that a protocol has made.
+fn framed(memory: &AnswerMemory) -> Result<DoorBody, ServiceError> {
+    Ok(DoorBody::frames(Full::new(Bytes::from(vec![b'x'; PAGE_BYTES])), memory.clone()))
+}
+
+#[test]
+fn unread_answers_of_doors_count_against_the_share_of_their_user() {
+    let _alone = alone();
+    let budget = MemoryBudget::new(5 * PAGE_BYTES);
+    let town = Town::with(Arc::new(town::dataset(100)), |builder| builder.memory(budget.clone()));
+    town.directory.add_user("olga").unwrap();
+    town.directory.grant("olga", &Grant::Organization(town::ORGANIZATION.to_owned())).unwrap();
+    let key_of_other = town.directory.create_key("olga", UnixTime::from_seconds(0)).unwrap().secret;
+    let server = Server::bind("127.0.0.1:0", Arc::clone(&town.service), patient()).unwrap();
+    let door = |path, make: MakePage| Arc::new(PageDoor { path, service: Arc::clone(&town.service), make });
+    let server = RunningServer::start(server.door(door("/written", written)).door(door("/framed", framed)), None);
+    for path in ["/written", "/framed"] {
+        let (readers, growth) = growth(|| {
+            let mut readers: Vec<_> = (0..PAGE_READERS).map(|_| Client::connect(server.address)).collect();
+            let mut statuses = Vec::new();
+            for reader in &mut readers {
+                assert!(reader.send(town.request(path)));
+                let head = reader.head().unwrap();
+                // The length is known although the page is sent in chunks.
+                assert!(head.status != 200 || head.header("content-length") == Some(&*PAGE_BYTES.to_string()));
+                statuses.push(head.status);
+            }
+            // One user may have half of what the others leave.
+            assert_eq!(statuses, [200, 200, 503, 503, 503, 503, 503, 503], "{path}");
+            readers
+        });
+        assert!(budget.held() >= 2 * PAGE_BYTES && budget.peak() <= budget.limit(), "{path}: {budget:?}");
+        assert!(growth <= 4 * PAGE_BYTES + SENDING_BYTES, "{path}: {growth}");
+        // Another user is answered meanwhile, whole.
+        let page = Client::connect(server.address).get(path, &format!("Authorization: {}\r\n", key_of_other.reveal()));
+        assert_eq!((page.status, page.body.len()), (200, PAGE_BYTES), "{path}");
+        readers.into_iter().for_each(Client::close);
+        wait_until_free(&budget, &town);
+    }
+}
+
+/// Waits until no answer holds memory any more.
+fn wait_until_free(budget: &MemoryBudget, town: &Town) {
+    let begun = Instant::now();
+    while budget.held() > town.service.dataset().held_column_bytes() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{}", budget.held());
+        thread::sleep(Duration::from_millis(5));
     }
 }
 

@@ -2,7 +2,7 @@
 //! log of the service.
 
 use http::Request;
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::Full;
 use hyper::body::Bytes;
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use trueup::service::{Service, ServiceError, SignedIn};
 use trueup::{Dataset, Day, Error, Execution};
 use trueup_mcp::{Caller, Fault, HttpDoor, KnownDays, Organization, Settings, Toolbox, Visit};
-use trueup_server::{Door, DoorAnswer};
+use trueup_server::{Door, DoorAnswer, DoorBody};
 
 /// The sets of accounts above which the days of all of them are forgotten.
 const MANY_SCOPES: usize = 4_096;
@@ -101,10 +101,11 @@ impl Door for AgentDoor {
     }
 
     fn answer(&self, caller: SignedIn, request: Request<Full<Bytes>>) -> DoorAnswer<'_> {
+        let memory = self.agents.service.answer_memory(&caller);
         let visit = Visitor { agents: Arc::clone(&self.agents), caller };
         Box::pin(async {
             let response = self.door.answer(request, Arc::new(visit)).await;
-            response.map(|body| body.map_err(|never| match never {}).boxed_unsync())
+            response.map(|body| DoorBody::frames(body, memory))
         })
     }
 }

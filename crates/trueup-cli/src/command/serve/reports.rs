@@ -5,17 +5,16 @@ use crate::command::branding::BrandingArgs;
 use crate::exit::Failure;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::Full;
 use hyper::body::Bytes;
-use std::borrow::Cow;
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Arc;
 use trueup::query::{Attribution, NamedRange};
-use trueup::service::{Service, ServiceError, SignedIn};
+use trueup::service::{Body, Request as FacadeRequest, Response as FacadeResponse, Service, ServiceError, SignedIn};
 use trueup::{Day, Error, Execution, Interrupt, Shown};
 use trueup_report::{Branding, Report, ReportError, ReportFormat, ReportSpec};
-use trueup_server::{Body, CancelOnDrop, Door, DoorAnswer};
+use trueup_server::{CancelOnDrop, Door, DoorAnswer, DoorBody};
 use url::form_urlencoded;
 
 /// The page that asks for a key, and its script, which has a query of its own because a door has one path.
@@ -80,23 +79,34 @@ struct Reports {
 }
 
 /// Why a request has no report.
-struct Refused {
-    status: u16,
-    code: Cow<'static, str>,
-    message: String,
+enum Refused {
+    /// What the service refuses any request for.
+    Service(ServiceError),
+    /// What only a report is refused for.
+    Report { status: u16, code: &'static str, message: String },
 }
 
 impl Refused {
     fn new(status: u16, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code: code.into(), message: message.into() }
+        Self::Report { status, code, message: message.into() }
+    }
+
+    /// Returns the response of a service.
+    fn response(self, service: &Service) -> FacadeResponse {
+        let identity = Some("identity");
+        match self {
+            Self::Service(error) => {
+                let accept_encoding = identity.map(str::to_owned);
+                service.refuse(&FacadeRequest { accept_encoding, ..FacadeRequest::get("/report") }, error)
+            }
+            Self::Report { status, code, message } => FacadeResponse::error(status, code, &message, identity),
+        }
     }
 }
 
 impl From<ServiceError> for Refused {
     fn from(error: ServiceError) -> Self {
-        trueup_server::log_failure(&error);
-        let code = error.code().unwrap_or("signed-out");
-        Self::new(error.status(), code, error.to_string())
+        Self::Service(error)
     }
 }
 
@@ -105,7 +115,7 @@ impl From<Error> for Refused {
         match error {
             Error::Interrupted(_) => Self::new(504, "timeout", "the report took too long; ask for fewer accounts"),
             Error::NoRoom(_) => Self::new(503, "overloaded", "there is no memory for the report now; ask again"),
-            Error::Query(fault) => Self::new(400, "invalid-query", fault.to_string()),
+            Error::Query(fault) => ServiceError::Query(fault).into(),
             other => {
                 tracing::error!(cause = %trueup::message_with_causes(&other), "a report could not be made");
                 Self::new(502, "upstream-failed", "the data cannot be read")
@@ -119,17 +129,19 @@ impl Door for ReportDoor {
         "/report"
     }
 
-    fn without_key(&self, request: &Parts) -> Option<Response<Body>> {
+    fn without_key(&self, request: &Parts) -> Option<Response<DoorBody>> {
         let accepts_html =
             request.headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).is_some_and(|accept| {
                 accept.split(',').any(|part| part.trim().to_ascii_lowercase().starts_with("text/html"))
             });
         match (request.method == Method::GET, request.uri.query()) {
             (true, Some(SCRIPT_QUERY)) => {
-                Some(answer(StatusCode::OK, "text/javascript; charset=utf-8", SIGN_IN_POLICY, SIGN_IN_SCRIPT))
+                let script = DoorBody::constant(SIGN_IN_SCRIPT);
+                Some(answer(StatusCode::OK, "text/javascript; charset=utf-8", SIGN_IN_POLICY, script))
             }
             (true, _) if accepts_html => {
-                Some(answer(StatusCode::OK, "text/html; charset=utf-8", SIGN_IN_POLICY, SIGN_IN_PAGE))
+                let page = DoorBody::constant(SIGN_IN_PAGE);
+                Some(answer(StatusCode::OK, "text/html; charset=utf-8", SIGN_IN_POLICY, page))
             }
             _ => None,
         }
@@ -149,11 +161,15 @@ impl Door for ReportDoor {
             let made = made.await.unwrap_or_else(|_| Err(Refused::new(500, "internal-error", "the report failed")));
             drop(interrupt);
             match made {
-                Ok(html) => answer(StatusCode::OK, "text/html; charset=utf-8", REPORT_POLICY, html),
-                Err(Refused { status, code, message }) => {
-                    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-                    let body = serde_json::json!({ "error": message, "code": code }).to_string();
-                    answer(status, "application/json; charset=utf-8", REPORT_POLICY, body)
+                Ok(html) => answer(StatusCode::OK, "text/html; charset=utf-8", REPORT_POLICY, html.into()),
+                Err(refused) => {
+                    let refused = refused.response(&self.0.service);
+                    let status = StatusCode::from_u16(refused.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+                    let wait = refused.header(header::RETRY_AFTER.as_str()).map(HeaderValue::from_str);
+                    let body = refused.body.into();
+                    let mut response = answer(status, "application/json; charset=utf-8", REPORT_POLICY, body);
+                    response.headers_mut().extend(wait.and_then(Result::ok).map(|wait| (header::RETRY_AFTER, wait)));
+                    response
                 }
             }
         })
@@ -161,8 +177,8 @@ impl Door for ReportDoor {
 }
 
 impl Reports {
-    /// Makes the report that a query string asks for.
-    fn make(&self, caller: &SignedIn, query: &str, interrupt: &Interrupt) -> Result<Vec<u8>, Refused> {
+    /// Makes the report that a query string asks for, as HTML whose memory is reserved.
+    fn make(&self, caller: &SignedIn, query: &str, interrupt: &Interrupt) -> Result<Body, Refused> {
         let service = &self.service;
         service.count(caller)?;
         let asked = Asked::read(query)?;
@@ -208,11 +224,10 @@ impl Reports {
             ReportError::Engine(error) => Refused::from(error),
             other => invalid("month", other),
         })?;
-        let mut html = Vec::new();
-        match report.write(ReportFormat::Html, &mut html) {
-            Ok(()) => Ok(html),
-            Err(error) => Err(Refused::new(500, "internal-error", error.to_string())),
-        }
+        // What the questions took is free; the report alone counts from here on.
+        drop(execution);
+        let html = service.answer_memory(caller).body(|mut html| report.write(ReportFormat::Html, &mut html));
+        html.map_err(Refused::from)
     }
 }
 
@@ -256,13 +271,8 @@ fn invalid(parameter: &str, fault: impl Display) -> Refused {
     Refused::new(400, "invalid-query", format!("`{parameter}`: {fault}"))
 }
 
-fn answer(
-    status: StatusCode,
-    content_type: &'static str,
-    policy: &'static str,
-    body: impl Into<Bytes>,
-) -> Response<Body> {
-    let mut response = Response::new(Full::new(body.into()).map_err(|never| match never {}).boxed_unsync());
+fn answer(status: StatusCode, content_type: &'static str, policy: &'static str, body: DoorBody) -> Response<DoorBody> {
+    let mut response = Response::new(body);
     *response.status_mut() = status;
     let headers = [
         (header::CONTENT_TYPE, content_type),
