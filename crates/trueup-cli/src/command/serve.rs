@@ -58,7 +58,8 @@ pub(crate) struct ServeCommand {
     metrics_listen: Option<String>,
 
     /// Log level: error, warn, info, debug, trace or off, or levels of modules such as warn,trueup_server=debug. By
-    /// default the value of the variable RUST_LOG, or info
+    /// default the value of the variable RUST_LOG, or info. The module rmcp logs what agents ask and get; it has more
+    /// than warnings only if it is named, as in info,rmcp=debug
     #[arg(long, value_name = "LEVEL", value_parser = log_levels)]
     log: Option<Targets>,
 
@@ -210,8 +211,20 @@ pub(super) fn start_log(option: Option<Targets>) -> Result<(), Failure> {
         None => log_levels_of_environment()?,
     };
     // The levels are those of the log alone, because traces have finer ones.
-    let lines = fmt::layer().with_writer(io::stderr).with_filter(targets);
+    let lines = fmt::layer().with_writer(io::stderr).with_filter(without_data(targets));
     tracing_subscriber::registry().with(lines).with(telemetry::layer()?).try_init().map_err(Failure::fault)
+}
+
+/// The module of the protocol of agents. At `debug` it logs requests and their results, which have data.
+const PROTOCOL_OF_AGENTS: &str = "rmcp";
+
+/// Limits modules that log data to warnings, unless `targets` names them.
+fn without_data(targets: Targets) -> Targets {
+    if targets.iter().any(|(module, _)| module == PROTOCOL_OF_AGENTS) {
+        return targets;
+    }
+    let level = targets.default_level().unwrap_or(LevelFilter::OFF).min(LevelFilter::WARN);
+    targets.with_target(PROTOCOL_OF_AGENTS, level)
 }
 
 /// Parses a level, or levels of modules. Any other word is refused, because `tracing` would take it for a module to log
@@ -237,7 +250,8 @@ fn log_levels_of_environment() -> Result<Targets, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::{listen_addresses, log_levels};
+    use super::{listen_addresses, log_levels, without_data};
+    use tracing::Level;
 
     #[test]
     fn without_a_host_all_addresses_are_meant() {
@@ -249,6 +263,25 @@ mod tests {
         for text in ["", ":", "8080", "127.0.0.1", ":80808", "::8080", ":http"] {
             assert_eq!(addresses(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn what_logs_data_is_named_or_has_warnings_alone() {
+        const MODULE: &str = "rmcp::service";
+        for (text, level) in [
+            ("trace", Some(Level::WARN)),
+            ("debug,rmcp::transport=trace", Some(Level::WARN)),
+            ("error", Some(Level::ERROR)),
+            ("off", None),
+            ("trueup_server=debug", None),
+            ("rmcp=debug", Some(Level::DEBUG)),
+            ("warn,rmcp=trace", Some(Level::TRACE)),
+        ] {
+            let targets = without_data(log_levels(text).unwrap());
+            let levels = [Level::TRACE, Level::DEBUG, Level::INFO, Level::WARN, Level::ERROR];
+            assert_eq!(levels.into_iter().find(|level| targets.would_enable(MODULE, level)), level, "{text}");
+        }
+        assert!(without_data(log_levels("debug").unwrap()).would_enable("trueup_server::pipeline", &Level::DEBUG));
     }
 
     #[test]
