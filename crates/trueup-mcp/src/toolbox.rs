@@ -13,8 +13,8 @@ use trueup::query::{AccountFilter, DateRange, current_day};
 use trueup::request::Today;
 use trueup::{Dataset, Day, Error, Execution, Shown, most_similar};
 
-/// The time that a call may take.
-const MAX_TIME: Duration = Duration::from_secs(30);
+/// The time that a call may take, unless the settings say otherwise.
+const DEADLINE: Duration = Duration::from_secs(30);
 /// The most rows of an answer before it is cut.
 const MAX_ROWS: usize = 1_000_000;
 /// The most accounts that an error or a line of an answer names.
@@ -55,6 +55,8 @@ pub struct Settings {
     pub privacy: Privacy,
     /// The largest number of accounts times sub-ranges of a question; `None` sets no limit.
     pub account_intervals: Option<usize>,
+    /// How long a call may take; `None` is half a minute.
+    pub deadline: Option<Duration>,
 }
 
 /// The tools of one caller, over one version of a dataset. Nothing that they do changes the dataset.
@@ -149,7 +151,8 @@ impl Toolbox {
         TOOLS.iter().find(|tool| tool.name == name).copied()
     }
 
-    /// Calls a tool. `execution` says how queries run; a call takes at most half a minute, whatever it says.
+    /// Calls a tool. `execution` says how queries run; a call takes no longer than [`Settings::deadline`], whatever it
+    /// says.
     ///
     /// # Errors
     /// There is no such tool, the arguments have a fault, the caller may not see what they name, or the dataset fails.
@@ -166,7 +169,7 @@ impl Toolbox {
         let arguments = Arguments::read(found.groups, arguments)?;
         let mut execution = execution.clone();
         execution.max_rows = Some(execution.max_rows.unwrap_or(MAX_ROWS).min(MAX_ROWS));
-        execution.interrupt = execution.interrupt.within(MAX_TIME);
+        execution.interrupt = execution.interrupt.within(self.settings.deadline.unwrap_or(DEADLINE));
         (found.run)(&Call { toolbox: self, arguments, execution })
     }
 

@@ -2,6 +2,7 @@
 
 use crate::data::{DEMO, HOSTILE, SMALL, answer, fault, settings};
 use serde_json::{Value as Json, json};
+use std::time::Duration;
 use trueup_mcp::{Caller, Toolbox};
 
 #[test]
@@ -81,6 +82,14 @@ fn faults_name_what_is_wrong_and_what_to_do() {
     ] {
         assert_eq!(refused(tool, arguments).0, code, "{tool}");
     }
+}
+
+#[test]
+fn a_call_ends_at_the_deadline_of_the_settings() {
+    let settings = trueup_mcp::Settings { deadline: Some(Duration::ZERO), ..settings() };
+    let toolbox = Toolbox::new(SMALL.dataset.clone(), Caller::default(), settings);
+    let asked = json!({ "metrics": ["leads"], "days": "2024-05" });
+    assert_eq!(fault(&toolbox, "query", asked).code, "timeout");
 }
 
 #[test]

@@ -54,6 +54,7 @@ impl AgentArgs {
             today: self.today,
             privacy: service.privacy(),
             account_intervals: Some(service.limits().account_intervals),
+            deadline: Some(service.limits().deadline),
             ..Settings::default()
         };
         let agents = Arc::new(Agents { service: Arc::clone(service), settings, days: Mutex::default() });
