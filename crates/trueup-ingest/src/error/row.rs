@@ -111,6 +111,8 @@ pub enum Rule {
     CellCount(usize),
     /// A cell of a sheet holds no error, such as `#DIV/0!`.
     SheetValue,
+    /// A number of a sheet is small enough that the sheet holds no other whole number as the same one.
+    SheetDigits,
     /// The value of a formula is saved in the sheet.
     SavedFormula,
     /// A line of NDJSON is a JSON object.
@@ -146,6 +148,9 @@ impl Rule {
             Self::TextLength(limit) => format!("expected a text of at most {limit} bytes").into(),
             Self::CellCount(expected) => format!("expected {expected} cells as in the header").into(),
             Self::SheetValue => "expected a value".into(),
+            Self::SheetDigits => {
+                "expected a number below 9007199254740992, as a sheet holds no longer ones exactly".into()
+            }
             Self::SavedFormula => "expected a formula with a saved value".into(),
             Self::JsonObject => "expected a JSON object".into(),
             Self::MemberName => "expected a name for each member".into(),

@@ -106,6 +106,31 @@ fn xlsx_cells_become_texts() {
     assert_eq!(column(&rows, "flag"), ["true", "false", ""]);
 }
 
+/// A sheet holds these two ids as one number.
+#[test]
+fn xlsx_numbers_that_may_be_others_are_refused() {
+    let rows = |id: &'static str| {
+        let rows: [&[&str]; 3] = [&["id", "d", "n"], &["9007199254740991", "2025-04-01", "1"], &[id, "2025-04-01", id]];
+        crate::sheets::workbook(&rows, &[])
+    };
+    let case = |columns: &str, id| {
+        let mapping =
+            events_with(columns).replace("a.csv", "a.xlsx").replace("opportunityId = \"id\"", "opportunityId = \"n\"");
+        Case::new(&mapping).file("a.xlsx", rows(id))
+    };
+    let dated = "date = \"d\"\n";
+    for id in ["12345678901234567", "12345678901234568", "9007199254740992", "-9007199254740993", "1e300"] {
+        let refusal = case(dated, id).refusal();
+        let expected = "`a.xlsx`, row 3, column `n`: expected a number below 9007199254740992, as a sheet holds no longer \
+                        ones exactly, but the cell C3 of the sheet `S` holds the number `";
+        assert!(refusal.starts_with(expected) && refusal.ends_with("`; store it as text"), "{refusal}");
+    }
+    // The largest whole number that is no other one.
+    let rows = case(&format!("{dated}phone = \"id\""), "9007199254740990").events();
+    assert_eq!(column(&rows, "phone"), ["9007199254740991", "9007199254740990"]);
+    assert_eq!(column(&rows, "opportunityId"), ["1", "9007199254740990"]);
+}
+
 /// Programs write some cells of a column as numbers or dates, and others as text.
 #[test]
 fn xlsx_numbers_and_dates_do_not_depend_on_how_texts_are_written() {

@@ -144,7 +144,8 @@ impl FileSample {
             let (batches, is_whole) = first_rows(&files, &open(options.clone()), limits)?;
             // Errors of a sheet, and members that are objects or arrays: the rows are read again without them.
             let faults: Vec<&RowFault> = batches.iter().flat_map(|batch| &batch.malformed).collect();
-            if let Some(fault) = faults.iter().find(|fault| fault.rule == Rule::SavedFormula) {
+            let is_to_mend = |fault: &&&RowFault| matches!(fault.rule, Rule::SavedFormula | Rule::SheetDigits);
+            if let Some(fault) = faults.iter().find(is_to_mend) {
                 return Err(FileFault::Refused(fault.to_string()).at(path));
             }
             let (errors, others): (Vec<_>, Vec<_>) =

@@ -5,8 +5,9 @@
 //! points in time as `YYYY-MM-DDTHH:MM:SS`, times of day and durations as `HH:MM:SS`, booleans as `true` and `false`. A
 //! time that has milliseconds has three more digits: `HH:MM:SS.mmm`; a duration is rounded to seconds. A date, a time
 //! or a duration that the file holds as a text of ISO 8601 stays as it is. A formula has the value that was saved with
-//! it; without one, the row is rejected, because programs that write workbooks do not compute. For a mapping,
-//! [`value_marks`] say which cells are not texts in the sheet.
+//! it; without one, the row is rejected, because programs that write workbooks do not compute. A number of 2^53 or more
+//! is rejected: as an id it would be that of several. For a mapping, [`value_marks`] say which cells are not texts in
+//! the sheet.
 
 mod merged;
 mod workbook_bounds;
@@ -234,11 +235,16 @@ fn read_rows(
     rows.map_or(Ok(()), |rows| sender.send(SheetPart::Rows(rows)).map_err(stop))
 }
 
+/// From here on a sheet, whose numbers are doubles, holds several whole numbers as one.
+const INEXACT_FROM: f64 = 9_007_199_254_740_992.0;
+
 /// A cell that is not empty.
 enum SheetCell {
     Text(String),
     /// A number, a date or a boolean, as text.
     Value(String),
+    /// A number that may have been another one, as text.
+    Inexact(String),
     /// An error of the spreadsheet, such as `#N/A`.
     Error(String),
     /// A formula without a saved value. One whose value is an empty text is an empty cell.
@@ -251,6 +257,7 @@ impl SheetCell {
             DataRef::Empty => return is_formula.then_some(Self::UnsavedFormula),
             DataRef::Error(error) => Self::Error(error.to_string()),
             DataRef::Int(number) => Self::Value(number.to_string()),
+            DataRef::Float(number) if number.abs() >= INEXACT_FROM => Self::Inexact(number.to_string()),
             // The sum with 0 is never -0.
             DataRef::Float(number) => Self::Value((number + 0.0).to_string()),
             DataRef::String(text) => Self::Text(text.clone()),
@@ -269,7 +276,7 @@ impl SheetCell {
 
     fn text(&self) -> &str {
         match self {
-            Self::Text(text) | Self::Value(text) | Self::Error(text) => text,
+            Self::Text(text) | Self::Value(text) | Self::Inexact(text) | Self::Error(text) => text,
             Self::UnsavedFormula => "",
         }
     }
@@ -565,12 +572,15 @@ impl SheetColumns {
                 let found = format!(", but {place} has a value, too");
                 return Some(SheetFault { column: None, value, rule, found });
             };
-            let is_read = options.decodes(name);
-            let is_error = matches!(cell, SheetCell::Error(_)) && !options.empty.contains(&value);
-            (is_read && is_error).then(|| {
-                let found = format!(", but {place} holds the error `{value}`");
-                SheetFault { column: Some(name.clone()), value, rule: Rule::SheetValue, found }
-            })
+            let (rule, found) = match cell {
+                SheetCell::Error(_) => (Rule::SheetValue, format!(", but {place} holds the error `{value}`")),
+                SheetCell::Inexact(_) => {
+                    (Rule::SheetDigits, format!(", but {place} holds the number `{value}`; store it as text"))
+                }
+                _ => return None,
+            };
+            let is_read = options.decodes(name) && !options.empty.contains(&value);
+            is_read.then(|| SheetFault { column: Some(name.clone()), value, rule, found })
         })
     }
 }
