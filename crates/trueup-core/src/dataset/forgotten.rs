@@ -22,21 +22,31 @@ const MAGIC: &[u8; 8] = b"TRUEUPF1";
 /// The bytes of a hash: the beginning of a keyed BLAKE3. With 128 bits, no two customers share one.
 const HASH_BYTES: usize = 16;
 
-/// The bytes of a customer in a file: the hash, and the day as the number of days since 1970-01-01, least significant
-/// byte first.
-const RECORD_BYTES: usize = HASH_BYTES + size_of::<u16>();
+/// The bytes of a customer in a file: the hash, the day as the number of days since 1970-01-01, and the version, both
+/// least significant byte first.
+const RECORD_BYTES: usize = HASH_BYTES + size_of::<u16>() + size_of::<u64>();
 
 type Hash = [u8; HASH_BYTES];
 
-/// The forgotten customers of a dataset, each with the last day whose events are left out of later ingests.
+/// When a customer was forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Forgetting {
+    /// The last day whose events are left out of later ingests.
+    until: Day,
+    /// The newest version that has forgotten the customer, whatever days the events had that it has removed.
+    version: u64,
+}
+
+/// The forgotten customers of a dataset, each with the last day whose events are left out of later ingests, and the
+/// version that has forgotten the customer last.
 ///
 /// ```
 /// use trueup_core::dataset::ForgottenCustomers;
 ///
 /// let mut forgotten = ForgottenCustomers::new(&[7; 32]);
-/// assert!(forgotten.forget("acme", "c1", "2026-05-31".parse()?));
+/// assert!(forgotten.forget("acme", "c1", "2026-05-31".parse()?, 2));
 /// // A later day takes the place of an earlier one, and not the other way round.
-/// assert!(!forgotten.forget("acme", "c1", "2026-05-30".parse()?));
+/// assert!(!forgotten.forget("acme", "c1", "2026-05-30".parse()?, 3));
 /// assert_eq!(forgotten.until("acme", "c1"), Some("2026-05-31".parse()?));
 /// assert_eq!(forgotten.until("acme", "c2"), None);
 /// assert_eq!(ForgottenCustomers::from_bytes(&forgotten.to_bytes()), Some(forgotten));
@@ -45,49 +55,49 @@ type Hash = [u8; HASH_BYTES];
 #[derive(Clone)]
 pub struct ForgottenCustomers {
     key: [u8; FORGOTTEN_KEY_BYTES],
-    days: BTreeMap<Hash, Day>,
+    customers: BTreeMap<Hash, Forgetting>,
 }
 
 impl ForgottenCustomers {
     /// Returns the list of a dataset that has forgotten nobody yet. The key must be random, and no other dataset's.
     #[must_use]
     pub fn new(key: &[u8; FORGOTTEN_KEY_BYTES]) -> Self {
-        Self { key: *key, days: BTreeMap::new() }
+        Self { key: *key, customers: BTreeMap::new() }
     }
 
     /// Returns the number of customers.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.days.len()
+        self.customers.len()
     }
 
     /// Returns whether nobody is forgotten.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.days.is_empty()
+        self.customers.is_empty()
     }
 
-    /// Adds a customer, or raises the day of one. Returns whether the list has changed.
-    pub fn forget(&mut self, account: &str, opportunity_id: &str, day: Day) -> bool {
+    /// Adds a customer whom a new version forgets, or raises the day of one. Returns whether the customer is new or the
+    /// day later.
+    pub fn forget(&mut self, account: &str, opportunity_id: &str, day: Day, version: u64) -> bool {
         let hash = self.hash(account, opportunity_id);
-        let is_later = self.days.get(&hash).is_none_or(|known| *known < day);
-        if is_later {
-            self.days.insert(hash, day);
-        }
-        is_later
+        let known = self.customers.get(&hash).map(|known| known.until);
+        let until = known.map_or(day, |known| known.max(day));
+        self.customers.insert(hash, Forgetting { until, version });
+        known != Some(until)
     }
 
-    /// Returns the customers who were forgotten after an earlier list of the same dataset was written.
+    /// Returns the customers whom a version after `version` has forgotten.
     #[must_use]
-    pub fn since(mut self, earlier: &Self) -> Self {
-        self.days.retain(|hash, day| earlier.days.get(hash) != Some(day));
+    pub fn since(mut self, version: u64) -> Self {
+        self.customers.retain(|_, forgetting| forgetting.version > version);
         self
     }
 
     /// Returns the last day whose events of a customer are left out; `None` if the customer is not forgotten.
     #[must_use]
     pub fn until(&self, account: &str, opportunity_id: &str) -> Option<Day> {
-        self.days.get(&self.hash(account, opportunity_id)).copied()
+        self.customers.get(&self.hash(account, opportunity_id)).map(|forgetting| forgetting.until)
     }
 
     /// Returns the keyed hash of a customer.
@@ -102,12 +112,13 @@ impl ForgottenCustomers {
     /// Returns the bytes of the file: the mark of such files, the key, and the customers in the order of their hashes.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(MAGIC.len() + FORGOTTEN_KEY_BYTES + self.days.len() * RECORD_BYTES);
+        let mut bytes = Vec::with_capacity(MAGIC.len() + FORGOTTEN_KEY_BYTES + self.len() * RECORD_BYTES);
         bytes.extend_from_slice(MAGIC);
         bytes.extend_from_slice(&self.key);
-        for (hash, day) in &self.days {
+        for (hash, Forgetting { until, version }) in &self.customers {
             bytes.extend_from_slice(hash);
-            bytes.extend_from_slice(&day.number().to_le_bytes());
+            bytes.extend_from_slice(&until.number().to_le_bytes());
+            bytes.extend_from_slice(&version.to_le_bytes());
         }
         bytes
     }
@@ -119,13 +130,15 @@ impl ForgottenCustomers {
         let mut read = Self::new(key);
         let (records, rest) = records.as_chunks::<RECORD_BYTES>();
         for record in records {
-            let (hash, day) = record.split_first_chunk()?;
-            let day = Day::from_number(u16::from_le_bytes(day.try_into().ok()?));
-            let is_next = read.days.last_key_value().is_none_or(|(last, _)| last < hash);
+            let (hash, numbers) = record.split_first_chunk()?;
+            let (day, version) = numbers.split_first_chunk()?;
+            let until = Day::from_number(u16::from_le_bytes(*day));
+            let version = u64::from_le_bytes(version.try_into().ok()?);
+            let is_next = read.customers.last_key_value().is_none_or(|(last, _)| last < hash);
             if !is_next {
                 return None;
             }
-            read.days.insert(*hash, day);
+            read.customers.insert(*hash, Forgetting { until, version });
         }
         rest.is_empty().then_some(read)
     }
@@ -133,7 +146,7 @@ impl ForgottenCustomers {
 
 impl PartialEq for ForgottenCustomers {
     fn eq(&self, other: &Self) -> bool {
-        (self.key, &self.days) == (other.key, &other.days)
+        (self.key, &self.customers) == (other.key, &other.customers)
     }
 }
 
@@ -170,29 +183,40 @@ mod tests {
     #[test]
     fn a_hash_is_that_of_one_customer_and_one_key() {
         let mut forgotten = ForgottenCustomers::new(&[1; FORGOTTEN_KEY_BYTES]);
-        forgotten.forget("ab", "c", day(1));
+        forgotten.forget("ab", "c", day(1), 2);
         assert_eq!(forgotten.until("a", "bc"), None);
         assert_eq!(forgotten.until("ab", "c"), Some(day(1)));
         let mut other = ForgottenCustomers::new(&[2; FORGOTTEN_KEY_BYTES]);
-        other.forget("ab", "c", day(1));
-        assert_ne!(forgotten.days, other.days);
+        other.forget("ab", "c", day(1), 2);
+        assert_ne!(forgotten.customers, other.customers);
         assert!(!format!("{forgotten:?}").contains("1, 1"), "{forgotten:?}");
+    }
+
+    /// A version may forget a customer again whose day is as it was.
+    #[test]
+    fn the_last_version_that_forgets_a_customer_counts() {
+        let mut forgotten = ForgottenCustomers::new(&[1; FORGOTTEN_KEY_BYTES]);
+        assert!(forgotten.forget("a", "c", day(5), 2));
+        assert!(forgotten.clone().since(2).is_empty());
+        assert!(!forgotten.forget("a", "c", day(5), 4) && !forgotten.forget("a", "c", day(4), 5));
+        let since = forgotten.since(4);
+        assert_eq!((since.until("a", "c"), since.clone().since(5).len()), (Some(day(5)), 0));
     }
 
     #[test]
     fn only_a_list_in_order_is_read() {
         let mut forgotten = ForgottenCustomers::new(&[3; FORGOTTEN_KEY_BYTES]);
         for customer in 0..20_u16 {
-            forgotten.forget("a", &customer.to_string(), day(customer));
+            forgotten.forget("a", &customer.to_string(), day(customer), u64::from(customer) << 40);
         }
         let bytes = forgotten.to_bytes();
-        assert_eq!(bytes.len(), 40 + 20 * 18);
+        assert_eq!(bytes.len(), 40 + 20 * 26);
         assert_eq!(ForgottenCustomers::from_bytes(&bytes), Some(forgotten));
-        for length in (0..bytes.len()).filter(|length| *length < 40 || (length - 40) % 18 != 0) {
+        for length in (0..bytes.len()).filter(|length| *length < 40 || (length - 40) % 26 != 0) {
             assert_eq!(ForgottenCustomers::from_bytes(&bytes[..length]), None, "{length}");
         }
         let mut exchanged = bytes.clone();
-        exchanged.copy_within(40..58, 58);
+        exchanged.copy_within(40..66, 66);
         assert_eq!(ForgottenCustomers::from_bytes(&exchanged), None);
         let mut other = bytes;
         other[0] ^= 1;

@@ -229,7 +229,8 @@ impl<'a> ForgetCall<'a> {
             held.retain(|_, held| held.vector.rows() > 0);
         }
         let mut expired = if *purges { self.find_versions(manifest.version)? } else { BTreeSet::new() };
-        let recorded = self.recorded(&manifest, version.now())?;
+        let current: BTreeSet<&Customer> = held.values().flat_map(|held| &held.current).copied().collect();
+        let recorded = self.recorded(&manifest, &version, !current.is_empty())?;
         if held.is_empty() && recorded.is_none() && version.purges(&expired) {
             if *purges {
                 self.purge(&expired, &version)?;
@@ -246,7 +247,6 @@ impl<'a> ForgetCall<'a> {
         if let Some(forgotten) = forgotten {
             version.write_forgotten(&forgotten, &mut manifest)?;
         }
-        let current: BTreeSet<&Customer> = held.values().flat_map(|held| &held.current).copied().collect();
         let events = held.values().map(|held| held.vector.rows()).sum::<u64>();
         let written = self.write(held, &mut manifest, &mut version)?;
         let manifest = version.publish(manifest, CommitOperation::Forget, &self.run.monitor)?;
@@ -260,8 +260,14 @@ impl<'a> ForgetCall<'a> {
     }
 
     /// Returns the forgotten customers of the next version, and how many of them are new or have a later day than in
-    /// the version of `manifest`; `None` if that version has them all.
-    fn recorded(&self, manifest: &Manifest, now: SystemTime) -> Result<Option<(ForgottenCustomers, u64)>, IngestError> {
+    /// the version of `manifest`; `None` if that version has them all, and the next one removes none of their events.
+    /// Otherwise a [restored](crate::Restore) version would have these again.
+    fn recorded(
+        &self,
+        manifest: &Manifest,
+        next: &BegunVersion,
+        removes_events: bool,
+    ) -> Result<Option<(ForgottenCustomers, u64)>, IngestError> {
         let dir = self.run.dataset();
         let mut forgotten = match manifest.named(FORGOTTEN_FOLDER) {
             Some(file) => stored_forgotten(dir, file)?,
@@ -272,7 +278,7 @@ impl<'a> ForgetCall<'a> {
             }
         };
         let accounts = held::stored_accounts(Some(manifest), dir)?;
-        let now = self.action.now.unwrap_or(now);
+        let now = self.action.now.unwrap_or_else(|| next.now());
         let mut days = BTreeMap::new();
         let mut recorded = 0;
         for Customer { account, opportunity_id } in &self.action.customers {
@@ -280,9 +286,9 @@ impl<'a> ForgetCall<'a> {
                 let read = AccountFilter::Only([account.clone()].into());
                 current_day(&accounts, &read, now)
             });
-            recorded += u64::from(forgotten.forget(account, opportunity_id, *day));
+            recorded += u64::from(forgotten.forget(account, opportunity_id, *day, next.number()));
         }
-        Ok((recorded > 0).then_some((forgotten, recorded)))
+        Ok((recorded > 0 || removes_events).then_some((forgotten, recorded)))
     }
 
     /// Finds what files have of the customers, by their paths.

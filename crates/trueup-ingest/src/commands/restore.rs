@@ -81,9 +81,7 @@ impl Restoration {
         let mut summary = RestoreSummary { version: version.number(), forgotten: 0 };
         let before = manifest.named(FORGOTTEN_FOLDER);
         if let Some(file) = latest.named(FORGOTTEN_FOLDER).filter(|file| Some(*file) != before) {
-            let forgotten = stored_forgotten(run.dataset(), file)?;
-            let before = before.map(|file| stored_forgotten(run.dataset(), file)).transpose()?;
-            let forgotten = if let Some(before) = before { forgotten.since(&before) } else { forgotten };
+            let forgotten = stored_forgotten(run.dataset(), file)?.since(self.to);
             let rows = rows_of(&forgotten, &manifest, run)?;
             summary.forgotten = rows.values().map(DeletionVector::rows).sum();
             version.supersede(rows);

@@ -110,6 +110,32 @@ fn forgotten_customers_stay_forgotten() {
     sold(&[11]);
 }
 
+/// The second command of a day removes an event of a later day, and raises no day.
+#[test]
+fn a_customer_who_was_forgotten_twice_on_a_day_stays_forgotten() {
+    let case = Case::new();
+    let ingest = |name: &str, rows: &str| {
+        case.ingest().events(case.file(name, format!("{HEADER}{rows}"))).run().unwrap().version
+    };
+    let forget = || {
+        let noon = chrono::DateTime::parse_from_rfc3339("2025-01-02T12:00:00Z").unwrap();
+        let summary = Forget::new(case.dataset()).now(noon.into()).customer("a", "1").run().unwrap();
+        (summary.version, summary.events, summary.recorded)
+    };
+    ingest("1.csv", "a,1,sold,2025-01-01,e1,5\na,2,sold,2025-01-01,e2,5\n");
+    assert_eq!([forget(), forget()], [(2, 1, 1), (2, 0, 0)]);
+    assert_eq!(ingest("2.csv", "a,1,sold,2025-01-09,e3,5\n"), 3);
+    assert_eq!([forget(), forget()], [(4, 1, 0), (4, 0, 0)]);
+    assert_eq!(restored(&case, 3), (5, 1));
+    let left = answer(&Dataset::open(case.dataset()).unwrap());
+    assert!(left.len() == 1 && left[0].contains("Text(\"2\")"), "{left:?}");
+    // What came after that is not left out.
+    assert_eq!(ingest("3.csv", "a,1,sold,2025-01-10,e4,5\n"), 6);
+    assert_eq!((restored(&case, 5), restored(&case, 6)), ((7, 0), (8, 0)));
+    assert_eq!(answer(&Dataset::open(case.dataset()).unwrap()).len(), 2);
+    assert_eq!(Verification::of(case.dataset(), None).unwrap().faults, Vec::<String>::new());
+}
+
 #[test]
 fn a_version_that_is_not_there_is_not_restored() {
     let case = Case::new();
