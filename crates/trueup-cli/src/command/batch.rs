@@ -53,8 +53,8 @@ const EXAMPLES: &str = r#"Example of JOBS.toml:
   totals = true
 
 The keys of a query are options of `trueup query`:
-  fields, interval, cohort, within, compare, account, where, filter, sort, limit,
-  totals, format, allow-long-total, allow-unknown, strict,
+  fields, interval, cohort, within, compare, attribution, account, where, filter,
+  sort, limit, totals, targets, format, allow-long-total, allow-unknown, strict,
   and either start and end, or one of range, month, quarter, year and last.
 A query also has a `name`, or an `output` (the name of its file), or both. Without
 `output` the file has the name of the query, with the ending of its format. The

@@ -258,3 +258,14 @@ fn a_value_that_no_event_has_makes_the_batch_fail_unless_it_is_allowed() {
     }
     assert!(!workspace.path("strict").exists());
 }
+
+#[test]
+fn the_help_lists_the_keys_of_a_query() {
+    let help = Workspace::new().run(&["batch", "--help"]).succeeded();
+    let (_, keys) = help.split_once("The keys of a query are options of `trueup query`:").unwrap();
+    let (keys, _) = keys.split_once("A query also has").unwrap();
+    let listed: Vec<&str> = keys.split(|character: char| !character.is_alphabetic() && character != '-').collect();
+    for parameter in &trueup::request::PARAMETERS {
+        assert!(listed.contains(&parameter.name), "{}", parameter.name);
+    }
+}
