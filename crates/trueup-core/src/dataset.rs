@@ -372,8 +372,18 @@ impl Dataset {
     /// in the time zone of its account.
     #[must_use]
     pub fn date_range(&self) -> Option<DateRange> {
-        let entries = self.events.iter().map(|events| &events.entry).chain(self.spend.iter().map(|spend| &spend.entry));
-        let days = entries.filter_map(|entry| entry.days).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
+        self.days_by_statistics(&AccountFilter::All, true)
+    }
+
+    /// Returns the first and the last day of the row groups that have rows of these accounts alone, as
+    /// [`date_range`](Self::date_range); of events, and of spend if `counts_spend` is set.
+    pub(crate) fn days_by_statistics(&self, accounts: &AccountFilter, counts_spend: bool) -> Option<DateRange> {
+        let spend = self.spend.iter().filter(|_| counts_spend).map(|spend| &spend.entry);
+        let entries = self.events.iter().map(|events| &events.entry).chain(spend);
+        let days = entries
+            .filter(|entry| entry.is_within(accounts))
+            .filter_map(|entry| entry.days)
+            .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
         let day = |number| u16::try_from(number).ok().map(Day::from_number);
         Some(DateRange { start: day(days.0)?, end: day(days.1)? })
     }

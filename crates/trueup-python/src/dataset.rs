@@ -17,8 +17,9 @@ use pyo3::types::{PyDict, PyTuple};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use trueup::query::EventsQuery;
 use trueup::request::RequestError;
-use trueup::{Execution, UnseenValue, is_url};
+use trueup::{Error, Execution, UnseenValue, is_url};
 
 /// One version of a dataset, opened for queries. It never changes, and threads can share it; `trueup.open` opens it.
 #[pyclass(frozen, module = "trueup")]
@@ -153,12 +154,12 @@ impl Dataset {
         let query = query::ready(py, &self.dataset, fields, &keywords)?;
         let (call, execution) = limited_execution(&keywords)?;
         keywords.finish()?;
-        let (table, unseen) = run(py, &call, || {
+        let (table, unseen, empty) = run(py, &call, || {
             let unseen = messages(&query.unseen_values(&self.dataset, &execution)?);
-            Ok::<_, RequestError>((query.run(&self.dataset, execution)?, unseen))
+            let empty = empty_ranges(&self.dataset, query.events(), &execution)?;
+            Ok::<_, RequestError>((query.run(&self.dataset, execution)?, unseen, empty))
         })?;
-        unseen.iter().chain(table.notes()).try_for_each(|message| warn(py, message))?;
-        self.dataset.empty_ranges(query.events()).iter().try_for_each(|empty| warn(py, &empty.to_string()))?;
+        unseen.iter().chain(table.notes()).chain(&empty).try_for_each(|message| warn(py, message))?;
         Ok(Table::new(table))
     }
 
@@ -298,8 +299,11 @@ impl Dataset {
 
     /// Returns what `query` warns about: ranges in which the dataset has nothing.
     #[pyo3(name = "_empty_ranges")]
-    fn empty_ranges(&self, query: &Bound<'_, Query>) -> Vec<String> {
-        self.dataset.empty_ranges(&query.get().0).iter().map(ToString::to_string).collect()
+    fn empty_ranges(&self, py: Python<'_>, query: &Bound<'_, Query>) -> Result<Vec<String>, Failure> {
+        let query = &query.get().0;
+        let call = CallInterrupt::new(None, None);
+        let execution = Execution { interrupt: call.interrupt(), ..Execution::default() };
+        run(py, &call, || empty_ranges(&self.dataset, query, &execution))
     }
 
     /// Divides a query into at most `splits` parts of about equal numbers of rows; there is at least one. Each can be
@@ -398,6 +402,11 @@ impl Dataset {
 
 fn messages(unseen: &[UnseenValue]) -> Vec<String> {
     unseen.iter().map(UnseenValue::to_string).collect()
+}
+
+/// Returns what is said about ranges of a query in which the dataset has nothing.
+fn empty_ranges(dataset: &trueup::Dataset, query: &EventsQuery, execution: &Execution) -> Result<Vec<String>, Error> {
+    Ok(dataset.empty_ranges(query, execution)?.iter().map(ToString::to_string).collect())
 }
 
 /// Returns how a query is run, and what ends the call early.

@@ -37,7 +37,7 @@ def test_changes_are_those_of_two_queries_in_the_type_of_the_metric(worked_examp
 
 
 def test_what_does_not_exist_is_none(worked_example: trueup.Dataset) -> None:
-    message = "neither events nor spend in the range 1999-01-01 to 1999-01-31 to compare with"
+    message = "no events in the range 1999-01-01 to 1999-01-31 to compare with"
     with pytest.warns(trueup.TrueupWarning, match=message):
         table = worked_example.query("leads,bookRate", start="2025-02-01", end="2025-02-28", compare="1999-01-01..1999-01-31")
     (row,) = table.to_dicts()

@@ -287,7 +287,7 @@ def test_values_that_no_event_has_are_warned_about(demo: Dataset) -> None:
     assert caught[0].filename == __file__
     with pytest.raises(trueup.QueryError, match=message):
         demo.query("leads", where=where, strict=True, **JANUARY)
-    with pytest.warns(trueup.TrueupWarning, match="neither events nor spend in the range 2030-01-01 to 2030-01-02"):
+    with pytest.warns(trueup.TrueupWarning, match="no events in the range 2030-01-01 to 2030-01-02"):
         demo.query("leads", start="2030-01-01", end="2030-01-02")
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -212,7 +212,7 @@ impl BatchCommand {
         output::write(&answer, job.format, TerminalRows::All, Narrowing::default(), &mut file)?;
         file.keep()?;
         let prefix = format!("query `{}`: ", job.name);
-        warn_about_days(&prefix, query.events(), dataset);
+        warn_about_days(&prefix, query.events(), dataset, &self.execution())?;
         warn_about_unknown_fields(&prefix, &answer, dataset);
         for text in answer.notes() {
             notice::warning(format_args!("{prefix}{text}"));

@@ -102,8 +102,8 @@ impl DiffCommand {
             .then(|| Adjustments::new(request, self.conversion_name.as_deref(), [&before, &after]))
             .transpose()?;
         let query = request.prepare(&after, &Today::new(self.today))?.events().clone().exact_ratios();
-        warn_about(request, &query, &after)?;
         let execution = || Execution { threads: self.threads, ..Execution::default() };
+        warn_about(request, &query, &after, &execution())?;
         // Both versions get the definitions of the later one. A column may be newer than the earlier version, in which
         // it is then empty.
         let before = before.with_definitions_of(&after).map_err(|fault| {

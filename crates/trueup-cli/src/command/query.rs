@@ -53,7 +53,7 @@ impl DatasetQueryArgs {
     /// about values in its filters that no event and no spend has.
     pub(super) fn prepare(&self, dataset: &Dataset) -> Result<PreparedQuery, Failure> {
         let query = self.options.0.prepare(dataset, &Today::new(self.today))?;
-        warn_about(&self.options.0, query.events(), dataset)?;
+        warn_about(&self.options.0, query.events(), dataset, &self.execution())?;
         let step = Step::new("checking values");
         let unseen = query.unseen_values(dataset, &self.execution())?;
         drop(step);

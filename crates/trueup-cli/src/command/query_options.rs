@@ -7,7 +7,7 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Args, Command, FromArgMatches};
 use trueup::query::{EventsQuery, NamedRange};
 use trueup::request::{PARAMETERS, Parameter, QueryRequest, ValueType};
-use trueup::{Dataset, UnseenValue};
+use trueup::{Dataset, Execution, UnseenValue};
 
 /// The metric that shows whether the windows of a cohort are over.
 const OPEN_LEADS: &str = "openLeads";
@@ -92,19 +92,29 @@ pub(super) fn show_open_leads(request: &mut QueryRequest) {
 
 /// Tells a person at a terminal which days a range such as `month-to-date` has, and warns about ranges of a query in
 /// which the dataset has nothing.
-pub(super) fn warn_about(request: &QueryRequest, query: &EventsQuery, dataset: &Dataset) -> Result<(), Failure> {
+pub(super) fn warn_about(
+    request: &QueryRequest,
+    query: &EventsQuery,
+    dataset: &Dataset,
+    execution: &Execution,
+) -> Result<(), Failure> {
     if request.named_range().map_err(Failure::usage)?.is_some_and(NamedRange::is_relative) {
         notice::aside(format_args!("the range is {}", query.range()));
     }
-    warn_about_days("", query, dataset);
-    Ok(())
+    warn_about_days("", query, dataset, execution)
 }
 
 /// Warns about ranges of a query in which the dataset has nothing. `prefix` names the query if there are several.
-pub(super) fn warn_about_days(prefix: &str, query: &EventsQuery, dataset: &Dataset) {
-    for empty in dataset.empty_ranges(query) {
+pub(super) fn warn_about_days(
+    prefix: &str,
+    query: &EventsQuery,
+    dataset: &Dataset,
+    execution: &Execution,
+) -> Result<(), Failure> {
+    for empty in dataset.empty_ranges(query, execution)? {
         notice::warning(format_args!("{prefix}{empty}"));
     }
+    Ok(())
 }
 
 /// Warns about values in the conditions of a query that no event and no spend has. `prefix` names the query if there

@@ -8,8 +8,8 @@ use std::path::Path;
 const FEBRUARY: [&str; 6] = ["query", "ds", "--month", "2025-02", "--compare", "previous-period"];
 
 /// The warning about January 2024, in which the dataset has nothing.
-const NOTHING_BEFORE: &str = "warning: the dataset has neither events nor spend in the range 2024-01-01 to 2024-01-31 to \
-                              compare with, so that every earlier value is 0; its days are 2025-01-03 to 2025-02-01\n";
+const NOTHING_BEFORE: &str = "warning: the dataset has no events in the range 2024-01-01 to 2024-01-31 to compare with, so \
+                              that every earlier value is 0; the days of its events are 2025-01-03 to 2025-02-01\n";
 
 #[test]
 fn a_comparison_shows_what_changed() {

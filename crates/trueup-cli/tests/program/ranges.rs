@@ -119,7 +119,7 @@ fn a_range_outside_of_the_data_says_which_days_there_are() {
     };
     assert_eq!(
         outside(&["--month", "2052-01"]),
-        "warning: the dataset has neither events nor spend in the range 2052-01-01 to 2052-01-31; its days are \
+        "warning: the dataset has no events in the range 2052-01-01 to 2052-01-31; the days of its events are \
          2025-01-03 to 2025-02-01\n"
     );
     assert!(outside(&["--start", "2025-01-01", "--end", "2025-01-02"]).starts_with("warning: "));
@@ -171,5 +171,5 @@ fn batch_knows_the_same_ranges() {
     }
     let run = answers("", "month = \"2052-01\"");
     assert_eq!(run.code, 0, "{run:?}");
-    assert!(run.stderr.starts_with("warning: query `out.csv`: the dataset has neither events nor spend"), "{run:?}");
+    assert!(run.stderr.starts_with("warning: query `out.csv`: the dataset has no events in the range"), "{run:?}");
 }

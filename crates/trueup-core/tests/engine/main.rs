@@ -12,6 +12,7 @@
 //! | `splits` | merged partial results give the same answers; what does not cover a query is refused |
 //! | `events` | events with their computed fields add up to the answers |
 //! | `targets` | targets of rows against an oracle, by hand, and what has none |
+//! | `empty_ranges` | what is said about ranges in which a query counts nothing |
 //! | `why` | the lines behind a number add up to it, and say by which rule each counts |
 //! | `laws` | laws that hold between the answers of the engine |
 //! | `disk` | ingest, files, cached columns and superseded rows change no answer; most row groups are left unread |
@@ -24,6 +25,7 @@ mod comparison;
 mod currencies;
 mod definitions;
 mod disk;
+mod empty_ranges;
 mod events;
 mod kept_results;
 mod laws;

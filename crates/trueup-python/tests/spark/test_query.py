@@ -107,7 +107,7 @@ def test_values_that_no_event_has_cause_the_warnings_of_one_process(spark: Spark
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         trueup.spark.query(spark, dataset, **known, strict=True)
-    with pytest.warns(trueup.TrueupWarning, match="neither events nor spend in the range 2031-01-01 to 2031-01-31"):
+    with pytest.warns(trueup.TrueupWarning, match="no events in the range 2031-01-01 to 2031-01-31"):
         trueup.spark.frame(spark, dataset, "leads", month="2031-01")
 
 
