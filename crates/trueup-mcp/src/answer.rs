@@ -1,7 +1,7 @@
 //! An answer: compact text for a model, and the same rows as data. Both are cut to the characters that they may have,
 //! by leaving out rows.
 
-use crate::cell::{Cell, cut};
+use crate::cell::{Cell, cut, visible};
 use serde_json::{Map, Value, json};
 use trueup::{ResultTable, Values};
 
@@ -155,6 +155,8 @@ impl Draft {
             data.insert("notes".to_owned(), self.notes.clone().into());
         }
         lines.extend(self.tail.iter().map(|line| cut(line, MAX_LINE)));
+        // Conditions, names of columns and notes have texts of others. None of these begins a line of its own.
+        let lines: Vec<String> = lines.iter().map(|line| visible(line)).collect();
         Answer { text: lines.join("\n"), data: data.into() }
     }
 }

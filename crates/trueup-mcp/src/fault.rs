@@ -1,5 +1,6 @@
 //! Errors that say what to do.
 
+use crate::cell::visible;
 use serde_json::{Value, json};
 use trueup::benchmarks::BenchmarkFault;
 use trueup::query::WhyRowFault;
@@ -26,7 +27,9 @@ const QUERY: &str = r#"{"metrics": ["leads", "bookRate"], "by": ["attributionCha
 impl Fault {
     /// Returns a fault without an example.
     pub fn new(code: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { code, message: message.into(), fix: fix.into(), example: String::new() }
+        // Both name what was given. A message about a condition has several lines, which JSON writes as one.
+        let visible = |text: String| text.split('\n').map(visible).collect::<Vec<_>>().join("\n");
+        Self { code, message: visible(message.into()), fix: visible(fix.into()), example: String::new() }
     }
 
     pub(crate) fn example(self, example: impl Into<String>) -> Self {

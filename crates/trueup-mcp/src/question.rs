@@ -1,7 +1,7 @@
 //! The arguments that all tools about numbers share, as a `QueryRequest`.
 
 use crate::answer::Draft;
-use crate::cell::{Cell, quoted};
+use crate::cell::{Cell, quoted, visible_command};
 use crate::notes;
 use crate::schema::{Argument, Kind};
 use crate::toolbox::{Call, MAX_NAMED_ACCOUNTS};
@@ -334,7 +334,7 @@ impl Question {
     pub(crate) fn command(&self) -> String {
         let shown = QueryRequest { limit: Some(self.limit), ..self.request.clone() };
         let as_of = self.as_of.as_ref().map(|version| format!(" --as-of {version}")).unwrap_or_default();
-        query_command(&shown) + &as_of
+        visible_command(&query_command(&shown)) + &as_of
     }
 
     /// Ends an answer with the command that asks the same.

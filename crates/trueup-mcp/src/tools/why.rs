@@ -76,8 +76,11 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
         } else {
             Cell::number(definitions, &metric.name, metric.value)
         };
-        let change = changed(ExplainedChange::of_metric(definitions, metric));
-        draft.head.push(format!("{} = {} = {}{change}", metric.name, metric.formula, cell.text));
+        let (change, classes) = changed(ExplainedChange::of_metric(definitions, metric));
+        // A metric that shows one sum alone is mostly named as the sum is.
+        let formula = if metric.formula == metric.name { String::new() } else { format!(" = {}", metric.formula) };
+        draft.head.push(format!("{}{formula} = {}{change}", metric.name, cell.text));
+        draft.head.extend(classes);
         let mut data = json!({ "name": metric.name, "formula": metric.formula, "value": cell.value });
         add_metric_change(&mut data, metric, definitions);
         metrics.push(data);
@@ -86,8 +89,9 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
     for measure in &answer.measures {
         let name = if matches!(measure.sum, trueup::Value::Money(_)) { "total" } else { "eventCount" };
         let sum = Cell::number(definitions, name, measure.sum);
-        let change = changed(ExplainedChange::of_measure(measure));
+        let (change, classes) = changed(ExplainedChange::of_measure(measure));
         draft.head.push(format!("{} = {}: {} lines{change}", measure.measure.name(), sum.text, measure.lines));
+        draft.head.extend(classes);
         let mut data = json!({ "measure": measure.measure.name(), "sum": sum.value, "lines": measure.lines });
         add_measure_change(&mut data, measure, definitions);
         sums.push(data);
@@ -103,11 +107,10 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
     Ok(draft.finish())
 }
 
-/// Returns how a number changed, with a line for each class of customers; an empty text if nothing is compared.
-fn changed(change: Option<ExplainedChange>) -> String {
-    let Some(ExplainedChange { change, classes }) = change else { return String::new() };
-    let classes = classes.iter().map(|class| format!("\n  {class}"));
-    format!("; {change}{}", classes.collect::<String>())
+/// Returns how a number changed, and a line for each class of customers; nothing if nothing is compared.
+fn changed(change: Option<ExplainedChange>) -> (String, Vec<String>) {
+    let Some(ExplainedChange { change, classes }) = change else { return (String::new(), Vec::new()) };
+    (format!("; {change}"), classes.iter().map(|class| format!("  {class}")).collect())
 }
 
 /// Adds to the data of a metric how it changed. Classes of nobody are left out.
