@@ -58,7 +58,7 @@ pub use finish::{
 };
 pub use memory::{Evict, MemoryBudget, NoRoom, Reservation};
 pub use plan::ATTRIBUTION_WINDOW_DAYS;
-pub use similar::most_similar;
+pub use similar::{most_similar, words};
 pub use text::{Shown, StringList};
 pub use trueup_store::{Interrupt, Interruption, files};
 

@@ -138,7 +138,12 @@ fn is_form_of(word: &str, other: &str) -> bool {
 /// Returns the words of a text in lower case, without the `s` of a plural: `avgCostPerLeads` has `avg`, `cost`, `per`
 /// and `lead`. A word ends at any character that is neither letter nor digit, and before a capital letter that is next
 /// to a lower-case letter: `CPLClosed` has `cpl` and `closed`.
-fn words(text: &str) -> BTreeSet<String> {
+///
+/// ```
+/// assert_eq!(trueup_core::words("Lead costs, avg"), trueup_core::words("avgCostLead"));
+/// ```
+#[must_use]
+pub fn words(text: &str) -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     let mut word = String::new();
     let mut previous = ' ';

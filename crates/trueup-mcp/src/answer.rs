@@ -13,6 +13,9 @@ const MAX_NOTES: usize = 10;
 const MAX_NOTE: usize = 260;
 /// The most characters of a line that is neither a row nor a note.
 const MAX_LINE: usize = 700;
+/// The most characters of the names of rows that are left out, as text and as data each: those of all built-in metrics
+/// take 2,100, and there is room for a few rows.
+const MAX_NAMES: usize = 2_600;
 
 /// The answer to a call.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +56,8 @@ pub(crate) struct Grid {
 pub(crate) enum AllRows {
     /// This number of rows.
     Count(usize),
+    /// Those with these names. An answer has the names of the rows that are left out.
+    Named(Vec<Cell>),
     /// Those of a table, in which the values of some columns may be added up.
     Table { table: Box<ResultTable>, is_additive: Vec<bool> },
 }
@@ -74,9 +79,23 @@ impl Grid {
     fn left_out(&self, shown: usize) -> usize {
         let all = match &self.all {
             AllRows::Count(count) => *count,
+            AllRows::Named(names) => names.len(),
             AllRows::Table { table, .. } => table.len(),
         };
         all.saturating_sub(shown)
+    }
+
+    /// Returns the names of the rows after the first `shown`, as many as there is room for.
+    fn names(&self, shown: usize) -> &[Cell] {
+        let AllRows::Named(names) = &self.all else { return &[] };
+        let names = names.get(shown..).unwrap_or_default();
+        let mut characters = 0;
+        let fit = names.iter().take_while(|name| {
+            // As data, a name has quotes and a comma.
+            characters += name.text.chars().count() + 3;
+            characters <= MAX_NAMES
+        });
+        names.get(..fit.count()).unwrap_or_default()
     }
 
     /// Returns what the rows after the first `shown` hold together, for the columns that may be added up.
@@ -146,7 +165,15 @@ impl Draft {
                 let texts = if texts.is_empty() { String::new() } else { format!(", which hold {}", texts.join(", ")) };
                 lines.push(format!("left out: {left_out} more rows{texts}; {}", grid.more));
                 let held: Map<String, Value> = held.into_iter().map(|(name, cell)| (name, cell.value)).collect();
-                data.insert("leftOut".to_owned(), json!({ "rows": left_out, "hold": held }));
+                let mut rest = json!({ "rows": left_out, "hold": held });
+                let names = grid.names(shown);
+                if !names.is_empty() {
+                    let mut texts: Vec<&str> = names.iter().map(|name| name.text.as_str()).collect();
+                    texts.extend((names.len() < left_out).then_some("…"));
+                    lines.push(format!("these are: {}", texts.join(", ")));
+                    rest["names"] = names.iter().map(|name| name.value.clone()).collect();
+                }
+                data.insert("leftOut".to_owned(), rest);
             }
         }
         if !self.notes.is_empty() {

@@ -101,6 +101,7 @@ pub use trueup_core::{
     ParquetProgress, Partial, PartialError, QueryError, QueryProgress, RatioClass, Ratios, Reservation, ResultTable,
     Row, RowGroupCounts, RunStatistics, Shown, Split, StringColumn, StringList, UnknownField, UnseenValue, Value,
     ValueSearch, Values, Why, day, definitions, dictionary, message_with_causes, money, most_similar, query, targets,
+    words,
 };
 /// Files, readers and record batches into a dataset: [`Ingest`](ingest::Ingest) is the entry.
 #[cfg(feature = "ingest")]

@@ -4,9 +4,10 @@ use crate::data::{DEMO, SMALL, TODAY, answer, settings};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 use trueup::benchmarks::{BenchmarkData, BenchmarkQuery, Privacy, Series, read};
+use trueup::field::FieldDescription;
 use trueup::query::{LineOrder, WhyQuery};
 use trueup::request::{QueryRequest, Today};
-use trueup::{Column, Execution, ResultTable, Value};
+use trueup::{Column, Execution, ResultTable, Value, dictionary};
 use trueup_mcp::{Caller, Toolbox};
 
 /// Returns the answer of the library to a request.
@@ -304,6 +305,76 @@ fn fields_are_found_by_words_and_synonyms() {
     let found = answer(&toolbox, "find_fields", json!({ "names": ["bookRate"] }));
     assert_eq!(found.data["rows"][0][3], "bookedCustomers / customers");
     assert_eq!(found.data["rows"][0][4], "never: a ratio");
+    // Most words decide, and whole words before beginnings; `channel` only looks like `cancel`.
+    for (search, expected) in [
+        ("cancel", "cancelRate"),
+        ("campaing", "campaign"),
+        ("how many people bought", "payingCustomers"),
+        ("sold leads of the month", "soldLeads"),
+        ("weekday", "week"),
+    ] {
+        let found = answer(&toolbox, "find_fields", json!({ "search": search }));
+        assert_eq!(found.data["rows"][0][0], expected, "{search}: {}", found.text);
+        assert!(search != "cancel" || !found.text.contains("attributionChannel"), "{}", found.text);
+    }
+}
+
+#[test]
+fn a_search_for_what_is_no_field_says_what_answers_it() {
+    let toolbox = DEMO.toolbox();
+    for (search, words) in [
+        ("budget", "`targets: true`"),
+        ("targets", "`targets: true`"),
+        ("repeat customers", "`eventCount >= 2`"),
+        ("second job", "`eventCount >= 2`"),
+        ("day of the week", "`query` by `date`"),
+        ("share of total", "over that of `total`"),
+        ("lead to sold rate", "over `leads`"),
+        ("profit margin", "no field has these words"),
+        ("wombats", "no field has these words; try fewer"),
+    ] {
+        let found = answer(&toolbox, "find_fields", json!({ "search": search }));
+        assert!(found.data["notes"].to_string().contains(words), "{search}: {}", found.text);
+    }
+    // A field of the dictionary that the data do not have is no field to find, and no unknown one.
+    let found = answer(&SMALL.toolbox(), "find_fields", json!({ "search": "zip" }));
+    assert_eq!(found.data["rows"], json!([]));
+    assert!(found.text.contains("the data have no such column: `zip` of the dictionary"), "{}", found.text);
+}
+
+#[test]
+fn fields_that_are_left_out_are_named() {
+    let found = answer(&DEMO.toolbox(), "find_fields", json!({ "type": "metric", "limit": 100 }));
+    let rows = found.data["rows"].as_array().unwrap().iter().map(|row| &row[0]);
+    let names: Vec<&str> =
+        rows.chain(found.data["leftOut"]["names"].as_array().unwrap()).filter_map(Json::as_str).collect();
+    let metrics = FieldDescription::all(Some(&*DEMO.dataset)).into_iter().filter(FieldDescription::is_metric);
+    assert_eq!(names, metrics.map(|field| field.name).collect::<Vec<_>>());
+    assert!(found.text.contains(", roasClosed, "), "{}", found.text);
+}
+
+#[test]
+fn definitions_are_of_what_answers_have() {
+    let toolbox = DEMO.toolbox();
+    let described = |name: &str| answer(&toolbox, "find_fields", json!({ "names": [name] }));
+    for field in dictionary::all_fields() {
+        let definition = described(field.name).data["rows"][0][6].as_str().unwrap().to_owned();
+        let is_ratio = dictionary::metric(field.name)
+            .is_some_and(|(_, metric)| !matches!(metric.formula, dictionary::Formula::Amount(_)));
+        assert_eq!(definition.contains(" Null "), is_ratio, "{}: {definition}", field.name);
+        assert!(!is_ratio || [" 0 without", " 0 if"].iter().all(|zero| !definition.contains(zero)), "{definition}");
+    }
+    // Parts of formulas that cannot be asked for say so.
+    let parts = |name: &str| described(name).data["notes"].to_string();
+    assert!(
+        parts("stepBookRate").contains("`bookedLeads` (ask for `reachedLeadToBooked`)"),
+        "{}",
+        parts("stepBookRate")
+    );
+    assert!(parts("spend").contains("`adSpend` (ask for `cost`), `managementFee`\""), "{}", parts("spend"));
+    assert_eq!(parts("bookRate"), "null");
+    let refused = crate::data::fault(&toolbox, "query", json!({ "metrics": ["bookedLeads"], "days": "last-month" }));
+    assert!(refused.message.contains("did you mean `reachedLeadToBooked`?"), "{refused}");
 }
 
 #[test]
