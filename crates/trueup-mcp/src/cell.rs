@@ -135,6 +135,12 @@ pub(crate) fn data_text(text: &str) -> String {
     cut(text, MAX_DATA_TEXT)
 }
 
+/// Returns whether an answer shows a value as another text: shortened, or without what nobody sees. A caller can copy
+/// such a text, and no condition on it selects the value.
+pub(crate) fn is_shown_as(value: &str, text: &str) -> bool {
+    value != text && (cut(&visible(value), MAX_TEXT) == text || data_text(value) == text)
+}
+
 /// Cuts a text after some characters.
 pub(crate) fn cut(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {

@@ -122,8 +122,21 @@ pub(crate) fn unseen_values(draft: &mut Draft, question: &Question, call: &Call<
     let among = call.toolbox.account_filter();
     for value in question.dataset.unseen_values_among(question.prepared.events(), &among, &call.execution)? {
         let listed = |values: &[String]| values.iter().map(|value| quoted(value)).collect::<Vec<_>>().join(", ");
-        let nearest = match (value.similar.as_slice(), value.frequent.as_slice()) {
+        // A name of an account is mostly what a person says.
+        let keys = call.toolbox.account_keys()?;
+        let similar: Vec<String> = match value.field.as_str() {
+            "account" | "accountKey" if value.similar.is_empty() => {
+                let keys = call.toolbox.similar_accounts(&keys, &value.value);
+                keys.into_iter().map(str::to_owned).collect()
+            }
+            _ => value.similar,
+        };
+        let nearest = match (similar.as_slice(), value.frequent.as_slice()) {
             ([], []) => String::new(),
+            (similar, _) if similar.iter().any(|similar| crate::cell::is_shown_as(similar, &value.value)) => {
+                "; an answer shows a longer text so, or one with invisible characters: match its beginning with `~`"
+                    .to_owned()
+            }
             ([], frequent) => format!("; frequent values are {}", listed(frequent)),
             (similar, _) => format!("; the nearest are {}", listed(similar)),
         };

@@ -239,7 +239,7 @@ impl Toolbox {
     }
 
     /// Returns the keys of accounts that somebody may mean: those with that name, or else similar ones.
-    fn similar_accounts<'k>(&self, keys: &'k BTreeSet<String>, meant: &str) -> Vec<&'k str> {
+    pub(crate) fn similar_accounts<'k>(&self, keys: &'k BTreeSet<String>, meant: &str) -> Vec<&'k str> {
         let accounts = self.dataset.accounts();
         // A name is mostly what a person says, and the key is what tools take.
         let by_name = keys.iter().filter(|key| accounts.name(key).eq_ignore_ascii_case(meant));

@@ -1,12 +1,13 @@
 //! `find_values`: the values of a dimension, with the number of events of each.
 
 use crate::answer::{Answer, Draft, Grid};
-use crate::cell::{Cell, quoted};
+use crate::cell::{Cell, is_shown_as, quoted};
 use crate::question::{Days, accounts_json, accounts_text};
 use crate::schema::{Argument, Group, Kind};
 use crate::toolbox::{Call, Tool};
 use crate::{Fault, personal};
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use trueup::field::FieldDescription;
 use trueup::query::{DateRange, EventsQuery};
 use trueup::{Day, QueryError, Shown, Value, most_similar};
@@ -64,12 +65,20 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
     // Events without a value are a row, and no value.
     let without = values.iter().position(|(text, _)| text.is_empty()).map(|at| values.remove(at).1);
     let mut draft = Draft::default();
+    let is_account = field == "account" || field == "accountKey";
+    let name = |text: &str| if is_account { dataset.accounts().name(text).to_lowercase() } else { String::new() };
     if let Some(search) = call.arguments.text("search").filter(|search| !search.is_empty()) {
         let folded = search.to_lowercase();
-        let found: Vec<(&str, u64)> =
-            values.iter().filter(|(text, _)| text.to_lowercase().contains(&folded)).copied().collect();
+        let has = |text: &str| {
+            text.to_lowercase().contains(&folded) || name(text).contains(&folded) || is_shown_as(text, search)
+        };
+        let found: Vec<(&str, u64)> = values.iter().filter(|(text, _)| has(text)).copied().collect();
         if found.is_empty() {
-            let nearest = most_similar(search, values.iter().map(|(text, _)| *text));
+            let keys: BTreeSet<String> = values.iter().map(|(text, _)| (*text).to_owned()).collect();
+            let nearest = match is_account {
+                true => toolbox.similar_accounts(&keys, search),
+                false => most_similar(search, keys.iter().map(String::as_str)),
+            };
             draft.note(format!(
                 "no value of `{field}` has the text {}{}",
                 quoted(search),
@@ -98,7 +107,6 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
     draft.data.insert("accounts".to_owned(), accounts_json(accounts.as_deref()));
     draft.data.insert("version".to_owned(), toolbox.version().into());
     let shown = values.iter().take(call.arguments.count("limit"));
-    let is_account = field == "account" || field == "accountKey";
     let rows: Vec<Vec<Cell>> = shown
         .map(|(text, count)| {
             let name = is_account.then(|| Cell::text(dataset.accounts().name(text)));
