@@ -155,7 +155,9 @@ impl Draft {
             data.insert("columns".to_owned(), grid.columns.clone().into());
             data.insert("rows".to_owned(), rows.iter().map(|row| values(row)).collect());
             if let Some(totals) = &grid.totals {
-                lines.push(format!("total: {}", texts(totals)));
+                // In a row, an empty text is the value of what has none; the totals are of all values.
+                let texts = totals.iter().map(|cell| if cell.text == "\"\"" { "all" } else { cell.text.as_str() });
+                lines.push(format!("total: {}", texts.collect::<Vec<_>>().join(" | ")));
                 data.insert("totals".to_owned(), values(totals));
             }
             let left_out = grid.left_out(shown);

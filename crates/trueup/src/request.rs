@@ -271,9 +271,9 @@ pub static PARAMETERS: [Parameter; 23] = [
     Parameter::new(
         "where",
         ValueType::Strings,
-        "Keep only events whose dimension or `total` passes this condition or, if the condition is on any other metric, \
-         only rows of the result that pass it: 'field = value', '!=', '<', '<=', '>', '>=', 'field ~ regex', '~*' (ignores \
-         case), 'field in (a, b)', 'not in', 'field is empty', 'is not empty'. A value with blanks is in single quotes. \
+        "Keep only events whose dimension or `total` passes this condition (customers' revenue stays whole) or, on any other \
+         metric, only rows of the result that pass it: 'field = value', '!=', '<', '<=', '>', '>=', 'field ~ regex', '~*' \
+         (ignores case), 'field in (a, b)', 'not in', 'field is empty', 'is not empty'. A value with blanks is in single quotes. \
          Without a blank before '=', as in 'field=value', the value is all of the text after it; a JSON array is an \
          expression. Of several conditions all must hold, but equalities on the same field are alternatives.",
         "leads >= 5",

@@ -83,7 +83,10 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
             of_month.compare(key, &mut draft, &mut rows)?;
         }
     }
-    draft.head.push(format!("benchmarks of {}", ranges.join(", ")));
+    draft.head.push(format!(
+        "benchmarks of {}; benchmark: the sums of all accounts divided, percentiles: of single accounts",
+        ranges.join(", ")
+    ));
     draft.head.push(format!("{}, version {}", accounts_text(call, accounts.as_deref())?, toolbox.version()));
     draft.data.insert("months".to_owned(), ranges.into());
     draft.data.insert("accounts".to_owned(), accounts_json(accounts.as_deref()));

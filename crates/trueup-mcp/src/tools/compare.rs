@@ -21,9 +21,9 @@ pub(crate) static WITH: [Argument; 1] = [Argument::new(
 pub(crate) static TOOL: Tool = Tool {
     name: "compare",
     title: "Compare",
-    description: "As `query`, compared with an earlier range. For each metric m: m, m.previous, m.change, m.ratio (of the change to the \
-                  previous value), m.direction and, for ratios, m.rateEffect (because the row's own ratio changed) and m.mixEffect (because its \
-                  weight changed), which add up to the change of the whole.",
+    description: "As `query` without `interval`, compared with an earlier range. For each metric m: m, m.previous, m.change, m.ratio \
+                  (m.change / m.previous), m.direction and, for ratios, m.rateEffect (because the row's own ratio changed) and m.mixEffect \
+                  (because its weight changed), which add up to the change of the whole.",
     groups: &[
         Group { arguments: &SUBJECT, is_described: false },
         Group { arguments: &WITH, is_described: true },

@@ -6,6 +6,8 @@ use crate::cell::{Cell, quoted};
 use crate::toolbox::{Call, Tool, Toolbox};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use trueup::Day;
+use trueup::query::{DateRange, NamedRange};
 
 /// The metrics to begin with.
 const CORE: [&str; 9] = [
@@ -74,7 +76,7 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
     let columns = ["key", "name", "industry", "currency", "leadGrading"];
     let count = rows.len();
     draft.grid = Some(Grid::new(&columns, rows, count, "find a key with `find_values` of `account` or `accountName`"));
-    let examples = examples();
+    let examples = examples(&month(days, today));
     draft.tail.push("Examples:".to_owned());
     draft.tail.extend(examples.iter().map(ToString::to_string));
     let organizations = toolbox.caller.organizations.iter();
@@ -108,13 +110,23 @@ fn targets<'a>(toolbox: &'a Toolbox, accounts: &BTreeSet<String>) -> Option<(BTr
     Some((metrics, [months().min()?.month(), months().max()?.month()]))
 }
 
-/// Returns calls to begin with.
-fn examples() -> [Value; 3] {
+/// Returns the name of a month to begin with: the last one or, if that has no data, the month of their last day.
+fn month(data: Option<DateRange>, today: Day) -> String {
+    const LAST: &str = "last-month";
+    let last = LAST.parse::<NamedRange>().ok().and_then(|last| last.days(today).ok());
+    match (data, last) {
+        (Some(data), Some(last)) if data.end < last.start || last.end < data.start => data.end.month(),
+        _ => LAST.to_owned(),
+    }
+}
+
+/// Returns calls to begin with, about a month.
+fn examples(month: &str) -> [Value; 3] {
     [
         json!({ "tool": "query", "arguments": {
-            "metrics": ["leads", "bookRate", "spend", "avgCostPerLead"], "by": ["attributionChannel"], "days": "last-month",
+            "metrics": ["leads", "bookRate", "spend", "avgCostPerLead"], "by": ["attributionChannel"], "days": month,
         } }),
-        json!({ "tool": "what_changed", "arguments": { "metric": "leads", "days": "last-month" } }),
+        json!({ "tool": "what_changed", "arguments": { "metric": "leads", "days": month } }),
         json!({ "tool": "find_fields", "arguments": { "search": "cost per booking" } }),
     ]
 }

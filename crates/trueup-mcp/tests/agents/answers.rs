@@ -113,6 +113,8 @@ fn rows_that_are_left_out_are_counted_and_summed() {
     };
     let leads: u64 = (4..whole.len()).map(count).sum();
     assert_eq!(found.data["leftOut"], json!({ "rows": whole.len() - 4, "hold": { "leads": leads } }));
+    // In a row, `""` is no campaign; the total is of all campaigns.
+    assert!(found.text.contains("\ntotal: all | "), "{}", found.text);
     // As many rows as fit; the others are counted.
     let mut all = asked;
     all["limit"] = 500.into();
@@ -209,6 +211,9 @@ fn why_answers_what_the_library_answers() {
     assert_eq!(found.data["metrics"][0]["formula"], "bookedCustomers / customers");
     assert_eq!(found.data["measures"][0]["lines"], expected.measures[0].lines);
     assert_eq!(found.data["rows"], json!(rows_of(expected.lines())));
+    // A metric that shows one sum is named once.
+    let found = answer(&toolbox, "why", json!({ "metrics": ["closedRevenue"], "days": "2024-09" }));
+    assert!(!found.text.contains("closedRevenue = closedRevenue"), "{}", found.text);
 }
 
 #[test]
@@ -233,6 +238,16 @@ fn benchmarks_answer_what_the_library_answers() {
         assert_eq!(row[5].is_null(), row[3].is_null() || pooled.is_none(), "{row}");
     }
     assert!(with_benchmarks > 0, "no account has a benchmark");
+    assert!(found.text.contains("benchmark: the sums of all accounts divided"), "{}", found.text);
+}
+
+#[test]
+fn examples_are_about_days_with_data() {
+    let days =
+        |toolbox: &Toolbox| answer(toolbox, "overview", json!({})).data["examples"][1]["arguments"]["days"].clone();
+    assert_eq!(days(&DEMO.toolbox()), "last-month");
+    assert_eq!(days(&SMALL.toolbox()), "2024-06");
+    assert_eq!(days(&SMALL.toolbox_of(&["a"])), "2024-05");
 }
 
 #[test]
@@ -291,6 +306,25 @@ fn values_that_nothing_has_are_said_with_the_nearest() {
     let found = answer(&toolbox, "find_values", json!({ "field": "attributionChannel", "search": "paid-search" }));
     assert_eq!(found.data["rows"][0][0], "Paid Search");
     assert!(found.text.contains("these are the nearest"));
+    // A text that an answer has shortened is no value, and is found nevertheless.
+    let long = format!("{}…", "x".repeat(80));
+    let asked = json!({ "metrics": ["leads"], "days": "2024-05", "where": [format!("campaign = '{long}'")] });
+    let found = answer(&toolbox, "query", asked);
+    assert!(!found.text.contains(&format!("the nearest are \"{long}\"")), "{}", found.text);
+    let found = answer(&toolbox, "find_values", json!({ "field": "campaign", "search": long }));
+    assert_eq!(found.data["rows"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn accounts_are_found_by_their_names() {
+    let toolbox = DEMO.toolbox();
+    let asked = json!({ "metrics": ["leads"], "days": "last-month", "where": ["account = 'Summit Heating & Air'"] });
+    let found = answer(&toolbox, "query", asked);
+    assert!(found.text.contains("in `account`; the nearest are \"summit-hvac\""), "{}", found.text);
+    for search in ["summit heating", "Summit Heeting & Air"] {
+        let found = answer(&toolbox, "find_values", json!({ "field": "account", "search": search }));
+        assert_eq!(found.data["rows"][0][0], "summit-hvac", "{search}: {}", found.text);
+    }
 }
 
 #[test]
