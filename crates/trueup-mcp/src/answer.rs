@@ -17,6 +17,11 @@ const MAX_LINE: usize = 700;
 /// take 2,100, and there is room for a few rows.
 const MAX_NAMES: usize = 2_600;
 
+/// What a caller does to see more rows of a question.
+pub(crate) const MORE_ROWS: &str = "raise `limit`, narrow with `where`, name fewer metrics, or `export`";
+/// What is of no use if more rows would not fit.
+const MORE: &str = "raise `limit`, ";
+
 /// The answer to a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
@@ -165,7 +170,11 @@ impl Draft {
                 let held = grid.held(shown);
                 let texts: Vec<String> = held.iter().map(|(name, cell)| format!("{name} {}", cell.text)).collect();
                 let texts = if texts.is_empty() { String::new() } else { format!(", which hold {}", texts.join(", ")) };
-                lines.push(format!("left out: {left_out} more rows{texts}; {}", grid.more));
+                let more = match grid.more.strip_prefix(MORE).filter(|_| shown < grid.rows.len()) {
+                    Some(others) => format!("an answer holds 4,000 characters: {others}"),
+                    None => grid.more.to_owned(),
+                };
+                lines.push(format!("left out: {left_out} more rows{texts}; {more}"));
                 let held: Map<String, Value> = held.into_iter().map(|(name, cell)| (name, cell.value)).collect();
                 let mut rest = json!({ "rows": left_out, "hold": held });
                 let names = grid.names(shown);

@@ -87,8 +87,8 @@ impl From<QueryError> for Fault {
                 Self::new("missing-metric", message, "name at least one metric").example(QUERY)
             }
             QueryError::MixedCurrencies(_) => {
-                Self::new("mixed-currencies", message, "add `currency` to `by`, or name accounts of one currency")
-                    .example(r#"{"by": ["currency"], "totals": false}"#)
+                let fix = "set `totals` to false and add `currency` to `by`, or name accounts of one currency";
+                Self::new("mixed-currencies", message, fix).example(r#"{"by": ["currency"], "totals": false}"#)
             }
             QueryError::NotTargeted(_) => {
                 Self::new("no-targets", message, "`overview` says which metrics have targets; or leave `targets` out")

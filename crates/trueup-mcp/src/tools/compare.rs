@@ -1,6 +1,6 @@
 //! `compare`: metrics of two ranges, and how they changed.
 
-use crate::answer::{AllRows, Answer, Draft, Grid};
+use crate::answer::{AllRows, Answer, Draft, Grid, MORE_ROWS};
 use crate::cell::Cell;
 use crate::question::{DETAILS, Question, ROWS, SUBJECT};
 use crate::schema::{Argument, Group, Kind};
@@ -119,7 +119,7 @@ fn grid(question: &Question, table: ResultTable) -> Grid {
         rows,
         totals: table.totals().map(|totals| cells(totals, 0)),
         all: AllRows::Table { is_additive: is_additive.collect(), table: Box::new(table) },
-        more: "raise `limit`, name fewer metrics, or narrow with `where`",
+        more: MORE_ROWS,
     }
 }
 

@@ -1,6 +1,6 @@
 //! `query`: metrics by dimensions.
 
-use crate::answer::{AllRows, Answer, Grid};
+use crate::answer::{AllRows, Answer, Grid, MORE_ROWS};
 use crate::question::{DETAILS, INTERVAL, Question, ROWS, SUBJECT, TARGETS};
 use crate::schema::Group;
 use crate::toolbox::{Call, Tool};
@@ -43,6 +43,6 @@ pub(crate) fn grid(question: &Question, table: ResultTable) -> Grid {
         rows: question.rows(&table),
         totals: table.totals().map(|totals| crate::cell::row(definitions, totals, 0)),
         all: AllRows::Table { table: Box::new(table), is_additive },
-        more: "raise `limit`, name fewer metrics, or narrow with `where`",
+        more: MORE_ROWS,
     }
 }

@@ -121,6 +121,7 @@ fn rows_that_are_left_out_are_counted_and_summed() {
     all["by"] = json!(["campaign", "account"]);
     let found = answer(&toolbox, "query", all);
     assert!(found.data["leftOut"]["rows"].as_u64().unwrap() > 10);
+    assert!(found.text.contains("; an answer holds 4,000 characters: narrow with `where`"), "{}", found.text);
 }
 
 #[test]

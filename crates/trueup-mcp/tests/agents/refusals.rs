@@ -98,6 +98,9 @@ fn different_currencies_are_never_added_up() {
     let asked =
         |by: Json, totals: bool| json!({ "metrics": ["closedRevenue"], "by": by, "days": "2024-Q2", "totals": totals });
     assert_eq!(fault(&toolbox, "query", asked(json!([]), false)).code, "mixed-currencies");
+    // What is missing is named, and not what the question has already.
+    let refused = fault(&toolbox, "query", asked(json!(["currency"]), true));
+    assert!(refused.code == "mixed-currencies" && refused.fix.starts_with("set `totals` to false"), "{refused}");
     let found = answer(&toolbox, "query", asked(json!(["currency"]), false));
     assert!(found.text.contains("different currencies (EUR, USD)"), "{}", found.text);
 }
