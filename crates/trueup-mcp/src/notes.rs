@@ -3,13 +3,13 @@
 use crate::Fault;
 use crate::answer::Draft;
 use crate::cell::{quoted, quoted_up_to};
-use crate::question::Question;
+use crate::question::{Question, month_before};
 use crate::toolbox::Call;
 use std::collections::BTreeSet;
 use trueup::benchmarks::Month;
 use trueup::dictionary::Unit;
 use trueup::field::{FieldDescription, MetricDescription};
-use trueup::query::{DateRange, Interval};
+use trueup::query::{ComparisonRange, DateRange, Interval};
 use trueup::request::ComparedWith;
 use trueup::{ATTRIBUTION_WINDOW_DAYS, Day, ResultTable, Value};
 use trueup_report::number::counted;
@@ -29,9 +29,9 @@ pub(crate) fn days(draft: &mut Draft, question: &Question, call: &Call<'_>) -> R
     draft.data.insert("dataEnd".to_owned(), data.end.to_string().into());
     let range = question.range();
     missing_days(draft, range, data, "");
-    if let Some(ComparedWith::Earlier(earlier)) = question.request.compare {
-        let earlier = earlier.range(range).map_err(trueup::QueryError::from)?;
-        missing_days(draft, earlier, data, "to compare with ");
+    if let Some(before) = question.earlier()? {
+        missing_days(draft, before, data, "to compare with ");
+        compared_days(draft, question, before, data);
     }
     let today = call.toolbox.today();
     if today < range.end && range.end <= data.end {
@@ -67,6 +67,58 @@ pub(crate) fn days(draft: &mut Draft, question: &Question, call: &Call<'_>) -> R
         ));
     }
     Ok(())
+}
+
+/// Returns whether the ranges of a question are all days of the data. Otherwise a change may be one of the number of
+/// days, which is neither better nor worse.
+pub(crate) fn can_be_judged(question: &Question, call: &Call<'_>) -> Result<bool, Fault> {
+    let data = call.toolbox.days(&call.execution)?;
+    let before = question.earlier()?.unwrap_or_else(|| question.range());
+    Ok(data.is_some_and(|data| [question.range(), before].into_iter().all(|range| is_within(range, data))))
+}
+
+fn is_within(range: DateRange, data: DateRange) -> bool {
+    data.start <= range.start && range.end <= data.end
+}
+
+/// Returns the first of the ranges of a question that has no data.
+pub(crate) fn empty_range(question: &Question, call: &Call<'_>) -> Result<Option<DateRange>, Fault> {
+    let data = call.toolbox.days(&call.execution)?;
+    let is_empty = |range: &DateRange| data.is_none_or(|data| range.end < data.start || data.end < range.start);
+    Ok([Some(question.range()), question.earlier()?].into_iter().flatten().find(is_empty))
+}
+
+/// Notes that a comparison has days without data, that it is not one of the same days of two months, or that one range
+/// is longer.
+fn compared_days(draft: &mut Draft, question: &Question, before: DateRange, data: DateRange) {
+    let range = question.range();
+    let is_to_date = question.request.range.is_some_and(|named| named.to_string() == "month-to-date");
+    let is_usual = question.request.compare == Some(ComparedWith::Earlier(ComparisonRange::PreviousPeriod));
+    let same = if is_to_date && is_usual { month_before(range) } else { None };
+    let fair = same.unwrap_or(before);
+    let has_fair = data.start <= fair.end && fair.start <= data.end;
+    if has_fair && data.start <= range.start && (range.start..range.end).contains(&data.end) {
+        let days = data.end.number() - range.start.number();
+        let end = Day::from_number(fair.start.number().saturating_add(days)).min(fair.end);
+        draft.note(format!(
+            "only {} of the {} days have data: compare {}..{} with {}..{end}; no change is called better or worse here",
+            u32::from(days) + 1,
+            range.days(),
+            range.start,
+            data.end,
+            fair.start
+        ));
+    } else if let Some(same) = same.filter(|same| *same != before) {
+        draft.note(format!(
+            "{before} are the days directly before; `with` as `previous-month` compares with {same}, the same days"
+        ));
+    } else if before.days() != range.days() && is_within(range, data) && is_within(before, data) {
+        draft.note(format!(
+            "the ranges have {} and {} days: a part of each change is the number of days",
+            range.days(),
+            before.days()
+        ));
+    }
 }
 
 /// Notes that the data end before a range does, or begin after it.

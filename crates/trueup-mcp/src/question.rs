@@ -13,7 +13,7 @@ use trueup::query::{DateRange, NamedRange, SortKey};
 use trueup::request::{ComparedWith, PreparedQuery, QueryRequest};
 use trueup::versions::AsOf;
 use trueup::{Dataset, Day, ResultTable, Shown};
-use trueup_report::{MONTH_NAMES, query_command};
+use trueup_report::{MONTH_NAMES, months_before, query_command};
 
 /// The metrics, dimensions and days.
 pub(crate) static SUBJECT: [Argument; 3] = [
@@ -156,6 +156,19 @@ impl Days {
     }
 }
 
+/// Returns the same days of the month before. A day that it does not have is its last one, and whole months are whole.
+pub(crate) fn month_before(range: DateRange) -> Option<DateRange> {
+    let months = |day: Day| Some((months_before(day, 0)?, months_before(day, 1)?));
+    let ((first, first_before), (last, last_before)) = (months(range.start)?, months(range.end)?);
+    let same = |day: Day, month: DateRange, before: DateRange| {
+        let days = day.number() - month.start.number();
+        Day::from_number(before.start.number().saturating_add(days)).min(before.end)
+    };
+    let is_whole = range.start == first.start && range.end == last.end;
+    let end = if is_whole { last_before.end } else { same(range.end, last, last_before) };
+    Some(DateRange { start: same(range.start, first, first_before), end })
+}
+
 /// Returns the name of the range that words say: `14d` for `last 14 days`, `2026-Q3` for `Q3 2026`, `2026-09` for
 /// `September 2026`, and `09` for `September`. Other words are as they are, with hyphens.
 fn range_name(text: &str) -> String {
@@ -286,6 +299,16 @@ impl Question {
     /// Returns the days.
     pub(crate) const fn range(&self) -> DateRange {
         self.prepared.events().range()
+    }
+
+    /// Returns the days that the answer is compared with.
+    pub(crate) fn earlier(&self) -> Result<Option<DateRange>, Fault> {
+        match self.request.compare {
+            Some(ComparedWith::Earlier(earlier)) => {
+                Ok(Some(earlier.range(self.range()).map_err(trueup::QueryError::from)?))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Runs the query.

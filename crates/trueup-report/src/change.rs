@@ -27,10 +27,20 @@ impl Change {
         Self(Answer::alone(answer))
     }
 
-    /// Says how a metric changed from one range to another; `earlier` and `now` are their names.
+    /// Says how a metric changed from one range to another, and whether that is better; `earlier` and `now` are their
+    /// names.
     #[must_use]
     pub fn sentence(&self, metric: &str, earlier: &str, now: &str) -> String {
         sentences::change(metric, &self.0, AnswerRow::Totals, earlier, now).to_string()
+    }
+
+    /// Says what [`sentence`](Self::sentence) says, without whether that is better: for ranges of which one lacks days.
+    #[must_use]
+    pub fn sentence_without_verdict(&self, metric: &str, earlier: &str, now: &str) -> String {
+        let sentence = self.sentence(metric, earlier, now);
+        let verdicts = [sentences::BETTER, sentences::WORSE];
+        let fact = verdicts.into_iter().find_map(|verdict| sentence.strip_suffix(verdict));
+        fact.map(|fact| format!("{fact}.")).unwrap_or(sentence)
     }
 
     /// Says what the groups of a dimension contribute to the change of a metric. The contributions add up to it; those

@@ -13,6 +13,11 @@ use trueup::query::ComparedColumn;
 /// The most groups that a sentence about new or gone groups names. The others are counted, unless there is only one.
 const LISTED: usize = 5;
 
+/// How a sentence about a change for the better ends.
+pub(crate) const BETTER: &str = ", which is better.";
+/// How a sentence about a change for the worse ends.
+pub(crate) const WORSE: &str = ", which is worse.";
+
 /// A dimension whose groups explain a change, and the noun for a group.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GroupNoun<'a> {
@@ -83,8 +88,8 @@ pub(crate) fn change(metric: &str, answer: &Answer, row: AnswerRow, earlier: &st
         text = text.text(" (").figure(ratio).text(")");
     }
     text.text(match Verdict::of(metric, change) {
-        Verdict::Better => ", which is better.",
-        Verdict::Worse => ", which is worse.",
+        Verdict::Better => BETTER,
+        Verdict::Worse => WORSE,
         Verdict::Neither => ".",
     })
 }

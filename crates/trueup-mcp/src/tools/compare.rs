@@ -2,10 +2,11 @@
 
 use crate::answer::{AllRows, Answer, Draft, Grid, MORE_ROWS};
 use crate::cell::Cell;
-use crate::question::{DETAILS, Question, ROWS, SUBJECT};
+use crate::question::{DETAILS, Days, Question, ROWS, SUBJECT, month_before};
 use crate::schema::{Argument, Group, Kind};
 use crate::toolbox::{Call, Tool};
 use crate::{Fault, notes};
+use serde_json::Value as Json;
 use trueup::query::{ComparedColumn, ComparisonRange, DateRange};
 use trueup::request::ComparedWith;
 use trueup::{ResultTable, Value};
@@ -14,8 +15,8 @@ use trueup_report::Verdict;
 /// The range that an answer is compared with.
 pub(crate) static WITH: [Argument; 1] = [Argument::new(
     "with",
-    Kind::Pattern("^(previous-period|previous-year|[0-9]{4}-[0-9]{2}-[0-9]{2}\\.\\.[0-9]{4}-[0-9]{2}-[0-9]{2})$"),
-    "`previous-period` (the default), `previous-year`, or two days as START..END.",
+    Kind::Pattern("^(previous-(period|month|year)|[0-9]{4}-[0-9]{2}-[0-9]{2}\\.\\.[0-9]{4}-[0-9]{2}-[0-9]{2})$"),
+    "`previous-period` (default), `previous-month`, `previous-year` or START..END.",
 )];
 
 pub(crate) static TOOL: Tool = Tool {
@@ -39,11 +40,19 @@ pub(crate) const DEFAULT: &str = "previous-period";
 /// Returns the range that a call compares with.
 pub(crate) fn earlier(call: &Call<'_>) -> Result<ComparedWith, Fault> {
     let text = call.arguments.text("with").unwrap_or(DEFAULT);
+    if text == "previous-month" {
+        let today = call.toolbox.today();
+        let range = Days::read(call.arguments.value("days").unwrap_or(&Json::Null), today)?.range(today)?;
+        let before = month_before(range).ok_or_else(|| {
+            Fault::new("invalid-days", format!("no month is before {}", range.start), "name another range")
+        })?;
+        return Ok(ComparedWith::Earlier(ComparisonRange::Range(before)));
+    }
     let earlier: ComparisonRange = text.parse().map_err(|error: trueup::query::ParseComparisonRangeError| {
         let fix = if text == "benchmarks" {
             "the tool `benchmarks` compares with other accounts"
         } else {
-            "name an earlier range"
+            "name an earlier range, such as `previous-month`, which is the same days of the month before"
         };
         Fault::new("invalid-argument", format!("`with`: {error}"), fix).example(r#"{"with": "previous-year"}"#)
     })?;
@@ -55,32 +64,24 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
     let question = Question::read(call, Some(compared))?;
     let table = question.run(call)?;
     let mut draft = question.draft(call, &question.metrics.join(", "))?;
-    if let ComparedWith::Earlier(earlier) = compared {
-        let before = earlier.range(question.range()).map_err(trueup::QueryError::from)?;
-        say_compared(&mut draft, question.range(), before);
+    if let Some(before) = question.earlier()? {
+        say_compared(&mut draft, before);
     }
     notes::numbers(&mut draft, &question, &table);
-    draft.grid = Some(grid(&question, table));
+    draft.grid = Some(grid(&question, table, notes::can_be_judged(&question, call)?));
     question.end(&mut draft);
     Ok(draft.finish())
 }
 
 /// Says what a range is compared with.
-pub(crate) fn say_compared(draft: &mut Draft, range: DateRange, before: DateRange) {
+pub(crate) fn say_compared(draft: &mut Draft, before: DateRange) {
     draft.head.push(format!("compared with {before}"));
     let days = serde_json::json!({ "start": before.start.to_string(), "end": before.end.to_string() });
     draft.data.insert("comparedWith".to_owned(), days);
-    if before.days() != range.days() {
-        draft.note(format!(
-            "the ranges have {} and {} days: a part of each change is the number of days",
-            range.days(),
-            before.days()
-        ));
-    }
 }
 
 /// Returns the rows, with a column of directions after that of each change.
-fn grid(question: &Question, table: ResultTable) -> Grid {
+fn grid(question: &Question, table: ResultTable, is_judged: bool) -> Grid {
     let definitions = question.dataset.definitions();
     let changed = |name: &str| match ComparedColumn::split_with(name, definitions) {
         Some((metric, ComparedColumn::Change)) => Some(metric.to_owned()),
@@ -101,7 +102,7 @@ fn grid(question: &Question, table: ResultTable) -> Grid {
             cells.push(cell);
             if let Some(metric) = metric {
                 let change = column.value(row).filter(|_| has_both);
-                cells.push(change.map_or_else(Cell::null, |change| direction(question, &metric, change)));
+                cells.push(change.map_or_else(Cell::null, |change| direction(question, &metric, change, is_judged)));
             }
         }
         cells
@@ -132,14 +133,15 @@ pub(crate) fn has_both(table: &ResultTable, metric: &str, row: usize) -> bool {
     has(ComparedColumn::Current) && has(ComparedColumn::Previous)
 }
 
-/// Returns the direction of a change, and whether it is for the better.
-fn direction(question: &Question, metric: &str, change: Value<'_>) -> Cell {
+/// Returns the direction of a change and, if it is judged, whether it is for the better.
+fn direction(question: &Question, metric: &str, change: Value<'_>, is_judged: bool) -> Cell {
     let number = change.as_f64().unwrap_or_default();
     if number == 0.0 {
         return Cell::word("same");
     }
     let side = if number > 0.0 { "up" } else { "down" };
-    let verdict = notes::metric(question, metric).map(|metric| Verdict::new(metric.direction, change));
+    let metric = notes::metric(question, metric).filter(|_| is_judged);
+    let verdict = metric.map(|metric| Verdict::new(metric.direction, change));
     Cell::word(match verdict {
         Some(Verdict::Better) => format!("{side}, better"),
         Some(Verdict::Worse) => format!("{side}, worse"),

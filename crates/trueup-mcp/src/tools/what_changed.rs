@@ -10,7 +10,7 @@ use crate::{Fault, notes};
 use serde_json::{Value as Json, json};
 use std::cmp::Ordering;
 use trueup::query::ComparedColumn;
-use trueup::request::{ComparedWith, QueryRequest};
+use trueup::request::QueryRequest;
 use trueup::{ResultTable, Value};
 use trueup_report::{Across, Change};
 
@@ -51,6 +51,7 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
     }
     let (top, compared) = (call.arguments.count("top"), earlier(call)?);
     let mut draft = None;
+    let columns = ["across", "value", "before", "now", "change", "rateEffect", "mixEffect"];
     let (mut rows, mut whys) = (Vec::new(), Vec::new());
     for dimension in across {
         let rest = QueryRequest { compare: Some(compared), totals: true, ..QueryRequest::default() };
@@ -86,14 +87,22 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
                 let mut begun = question.draft(call, &format!("what changed in {metric}"))?;
                 notes::numbers(&mut begun, &question, &table);
                 begun.notes.retain(|note| !note.starts_with("do not add up"));
-                let before = match compared {
-                    ComparedWith::Earlier(earlier) => {
-                        earlier.range(question.range()).map_err(trueup::QueryError::from)?
-                    }
-                    ComparedWith::Benchmarks => question.range(),
+                if let Some(empty) = notes::empty_range(&question, call)? {
+                    // Its zeros are no numbers that anything changed from or to.
+                    begun.head.push(format!("{metric}: no change to explain, because {empty} has no data"));
+                    begun.data.insert("why".to_owned(), json!([]));
+                    begun.grid = Some(Grid::new(&columns, Vec::new(), 0, ""));
+                    return Ok(begun.finish());
+                }
+                let range = question.range();
+                let before = question.earlier()?.unwrap_or(range);
+                let (range, before) = (range.to_string(), before.to_string());
+                let change = Change::new(table.clone());
+                let sentence = if notes::can_be_judged(&question, call)? {
+                    change.sentence(&metric, &before, &range)
+                } else {
+                    change.sentence_without_verdict(&metric, &before, &range)
                 };
-                let sentence =
-                    Change::new(table.clone()).sentence(&metric, &before.to_string(), &question.range().to_string());
                 let now = whole(&question, &table, &metric);
                 begun.head.push(format!("{metric} is {now}. {sentence}"));
                 none.insert(begun)
@@ -107,7 +116,6 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
         );
     }
     let mut draft = draft.unwrap_or_default();
-    let columns = ["across", "value", "before", "now", "change", "rateEffect", "mixEffect"];
     let count = rows.len();
     if let Some(why) = whys.first() {
         draft.tail.push(format!("why of the first row: {why}"));

@@ -66,7 +66,7 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
         answer.range.end
     ));
     if let Some(before) = answer.previous {
-        say_compared(&mut draft, answer.range, before);
+        say_compared(&mut draft, before);
     }
     let mut metrics = Vec::new();
     for metric in &answer.metrics {

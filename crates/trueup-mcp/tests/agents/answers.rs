@@ -163,6 +163,49 @@ fn compare_answers_what_the_library_answers() {
 }
 
 #[test]
+fn the_month_before_has_the_same_days() {
+    let with = |days: Json| {
+        let asked = json!({ "metrics": ["leads"], "days": days, "with": "previous-month" });
+        answer(&DEMO.toolbox(), "compare", asked).data["comparedWith"].clone()
+    };
+    let days = |start: &str, end: &str| json!({ "start": start, "end": end });
+    assert_eq!(with(json!("2024-09")), days("2024-08-01", "2024-08-31"));
+    assert_eq!(with(days("2024-10-05", "2024-10-31")), days("2024-09-05", "2024-09-30"));
+    assert_eq!(with(days("2024-09-01", "2024-09-17")), days("2024-08-01", "2024-08-17"));
+    // The days directly before the first days of a month are others.
+    let settings = trueup_mcp::Settings { today: Some("2024-10-15".parse().unwrap()), ..settings() };
+    let toolbox = Toolbox::new(DEMO.dataset.clone(), Caller::default(), settings);
+    let found = answer(&toolbox, "compare", json!({ "metrics": ["leads"], "days": "month-to-date" }));
+    assert!(
+        found.text.contains("`with` as `previous-month` compares with 2024-09-01 to 2024-09-15, the same days"),
+        "{}",
+        found.text
+    );
+}
+
+#[test]
+fn a_range_without_all_of_its_data_is_not_judged() {
+    let toolbox = SMALL.toolbox_of(&["a"]);
+    let with = "2024-05-01..2024-05-17";
+    let days = json!({ "start": "2024-05-15", "end": "2024-05-31" });
+    let note = "only 14 of the 17 days have data: compare 2024-05-15..2024-05-28 with 2024-05-01..2024-05-14";
+    let found = answer(&toolbox, "compare", json!({ "metrics": ["leads"], "days": days, "with": with }));
+    assert_eq!(found.data["columns"][3], "leads.direction");
+    assert_eq!(found.data["rows"][0][3], "down");
+    assert!(found.text.contains(note) && !found.text.contains("the ranges have"), "{}", found.text);
+    let found = answer(&toolbox, "what_changed", json!({ "metric": "leads", "days": days, "with": with }));
+    assert!(found.text.contains("leads is 14. Against 2024-05-01 to 2024-05-17 (31): 17 fewer"), "{}", found.text);
+    assert!(found.text.contains(note) && !found.text.contains("which is worse"), "{}", found.text);
+    let found = answer(&toolbox, "what_changed", json!({ "metric": "leads", "days": "2024-05" }));
+    assert!(
+        found.text.contains("no change to explain, because 2024-04-01 to 2024-04-30 has no data"),
+        "{}",
+        found.text
+    );
+    assert_eq!(found.data["rows"], json!([]));
+}
+
+#[test]
 fn what_changed_says_so_in_sentences_and_how_to_ask_why() {
     let toolbox = DEMO.toolbox();
     let found = answer(&toolbox, "what_changed", json!({ "metric": "leads", "days": "2024-09", "top": 2 }));
