@@ -104,7 +104,7 @@ impl Grid {
     }
 
     /// Returns what the rows after the first `shown` hold together, for the columns that may be added up.
-    fn held(&self, shown: usize) -> Vec<(String, Cell)> {
+    pub(crate) fn held(&self, shown: usize) -> Vec<(String, Cell)> {
         let AllRows::Table { table, is_additive } = &self.all else { return Vec::new() };
         let columns = table.columns().iter().zip(is_additive).filter(|(_, is_additive)| **is_additive);
         let sums = columns.filter_map(|(column, _)| {

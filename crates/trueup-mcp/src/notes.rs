@@ -1,16 +1,16 @@
 //! What a reader could get wrong about an answer, as notes of the answer.
 
 use crate::Fault;
-use crate::answer::Draft;
-use crate::cell::{quoted, quoted_up_to};
+use crate::answer::{Draft, Grid};
+use crate::cell::{Cell, quoted, quoted_up_to};
 use crate::question::{Question, month_before};
-use crate::toolbox::Call;
+use crate::toolbox::{Call, MAX_NAMED_ACCOUNTS};
 use std::collections::BTreeSet;
 use trueup::benchmarks::Month;
-use trueup::dictionary::Unit;
+use trueup::dictionary::{self, FieldGroup, Measure, MeasureKind, Unit};
 use trueup::field::{FieldDescription, MetricDescription};
-use trueup::query::{ComparisonRange, DateRange, Interval};
-use trueup::request::ComparedWith;
+use trueup::query::{Attribution, ComparisonRange, DateRange, Interval};
+use trueup::request::{ComparedWith, QueryRequest};
 use trueup::{ATTRIBUTION_WINDOW_DAYS, Day, ResultTable, Value};
 use trueup_report::number::counted;
 
@@ -19,6 +19,12 @@ pub(crate) const OPEN_LEADS: &str = "openLeads";
 
 /// The most characters of a note on targets: those of its own words, and of names that are not long.
 const MAX_NOTE_OF_TARGETS: usize = 240;
+
+/// The most bytes of the names of accounts in a note.
+const MAX_NAMES: usize = 160;
+
+/// How the note on ratios over nothing begins.
+pub(crate) const OF_NULL: &str = "null means";
 
 /// Notes on days without data, days to come, and sub-ranges that are not whole.
 pub(crate) fn days(draft: &mut Draft, question: &Question, call: &Call<'_>) -> Result<(), Fault> {
@@ -59,6 +65,7 @@ pub(crate) fn days(draft: &mut Draft, question: &Question, call: &Call<'_>) -> R
     if question.request.interval == Interval::Total
         && range.days() > ATTRIBUTION_WINDOW_DAYS
         && question.request.within.is_none()
+        && !of_measures(question, is_of_states).is_empty()
     {
         draft.note(format!(
             "the range has {} days, more than the {ATTRIBUTION_WINDOW_DAYS} of the attribution window: a customer counts once, in its \
@@ -66,7 +73,49 @@ pub(crate) fn days(draft: &mut Draft, question: &Question, call: &Call<'_>) -> R
             range.days()
         ));
     }
+    let is_recent = DateRange { start: range.end, end: data.end }.days() <= ATTRIBUTION_WINDOW_DAYS;
+    let unfinished = of_measures(question, is_of_histories);
+    if is_recent && question.request.within.is_none() && !unfinished.is_empty() {
+        draft.note(format!(
+            "{} may still change: later events of the same customers count, too; a `cohort` gives each the same time",
+            unfinished.join(", ")
+        ));
+    }
     Ok(())
+}
+
+/// Returns the metrics of a question that are made of such measures, among others.
+fn of_measures(question: &Question, is_meant: fn(Measure) -> bool) -> Vec<&str> {
+    let is_of = |name: &&String| {
+        metric(question, name).is_some_and(|metric| metric.measures.iter().any(|measure| is_meant(*measure)))
+    };
+    question.metrics.iter().filter(is_of).map(String::as_str).collect()
+}
+
+/// Returns whether a measure counts each customer once in a range.
+fn is_of_states(measure: Measure) -> bool {
+    matches!(measure.kind(), MeasureKind::StateRows | MeasureKind::StateMoney | MeasureKind::StateDistinct)
+}
+
+/// Returns whether a measure counts what became of customers at any time.
+fn is_of_histories(measure: Measure) -> bool {
+    matches!(
+        measure,
+        Measure::BookedLeads
+            | Measure::SoldLeads
+            | Measure::ClosedLeads
+            | Measure::FirstBookedEstimated
+            | Measure::FirstEstimatedSold
+            | Measure::FirstSoldClosed
+            | Measure::Reached(_)
+    )
+}
+
+/// Returns whether a measure is the same whichever event is credited.
+fn is_credited_alike(measure: Measure) -> bool {
+    let is_of_leads =
+        matches!(measure, Measure::Leads | Measure::BookedLeads | Measure::SoldLeads | Measure::ClosedLeads);
+    is_of_leads || measure.is_spend()
 }
 
 /// Returns whether the ranges of a question are all days of the data. Otherwise a change may be one of the number of
@@ -224,9 +273,169 @@ pub(crate) fn adds_up(question: &Question, name: &str) -> bool {
     question.by.iter().all(across) && across_intervals
 }
 
-/// Notes on the numbers of a table: what does not add up, what has no value or no target, money, spend and open
-/// cohorts.
-pub(crate) fn numbers(draft: &mut Draft, question: &Question, table: &ResultTable) {
+/// Notes that accounts have no row, although a reader asks for a row of each.
+fn accounts_without_rows(
+    draft: &mut Draft,
+    question: &Question,
+    call: &Call<'_>,
+    table: &ResultTable,
+) -> Result<(), Fault> {
+    let request = &question.request;
+    let is_account = |name: &&String| matches!(name.as_str(), "account" | "accountKey" | "accountName");
+    let is_of_accounts = |name: &str| dictionary::field(name).is_some_and(|field| field.group == FieldGroup::Account);
+    let Some(dimension) = question.by.iter().find(is_account) else { return Ok(()) };
+    // Who asks for some accounts by a condition misses no others.
+    if request.conditions.iter().any(|condition| is_of_accounts(condition.field())) {
+        return Ok(());
+    }
+    let (of_rows, of_events): (Vec<_>, Vec<_>) =
+        request.conditions.iter().cloned().partition(|condition| question.chooses_rows(condition));
+    let has_where = !of_events.is_empty();
+    let before_conditions;
+    let table = if of_rows.is_empty() {
+        table
+    } else {
+        // An account whose row is left out has one.
+        let tested = of_rows.iter().map(|condition| condition.field().to_owned());
+        let all = QueryRequest {
+            fields: request.fields.iter().cloned().chain(tested).collect(),
+            conditions: of_events,
+            sort: Vec::new(),
+            totals: false,
+            targets: false,
+            ..request.clone()
+        };
+        let all = all.prepare(&question.dataset, &call.toolbox.clock())?;
+        before_conditions = all.run(&question.dataset, call.execution.clone())?;
+        &before_conditions
+    };
+    let text = |row| match table.value(row, dimension) {
+        Some(Value::Text(text)) => Some(text),
+        _ => None,
+    };
+    let found: BTreeSet<&str> = (0..table.len()).filter_map(text).collect();
+    let keys: BTreeSet<String> = match &request.accounts {
+        Some(keys) => keys.iter().cloned().collect(),
+        None => question.dataset.account_keys()?,
+    };
+    let accounts = question.dataset.accounts();
+    let has_row = |key: &str| found.contains(if dimension == "accountName" { accounts.name(key) } else { key });
+    let missing: Vec<&str> = keys.iter().map(String::as_str).filter(|key| !has_row(key)).collect();
+    if !missing.is_empty() {
+        draft.note(format!(
+            "{} {} nothing to count{} in {} and no row: {}",
+            counted(missing.len() as u64, "account"),
+            if missing.len() == 1 { "has" } else { "have" },
+            if has_where { " that passes `where`" } else { "" },
+            if request.compare.is_some() { "either range" } else { "these days" },
+            listed(&missing)
+        ));
+    }
+    Ok(())
+}
+
+/// Lists keys of accounts, as many as a note has room for.
+fn listed(keys: &[&str]) -> String {
+    let mut text = String::new();
+    for (at, key) in keys.iter().enumerate() {
+        let key = quoted(key);
+        if at > 0 && text.len() + key.len() > MAX_NAMES {
+            return format!("{text} and {} more", keys.len() - at);
+        }
+        text += if at > 0 { ", " } else { "" };
+        text += &key;
+    }
+    text
+}
+
+/// Notes why an answer about few accounts has nothing but zeros, if they have no data, or only of other days.
+fn accounts_without_data(
+    draft: &mut Draft,
+    question: &Question,
+    call: &Call<'_>,
+    table: &ResultTable,
+) -> Result<(), Fault> {
+    let keys = question.request.accounts.as_deref().unwrap_or_default();
+    let is_nothing = |name: &String| {
+        let number = |row: usize| table.value(row, name).and_then(Value::as_f64).unwrap_or_default();
+        (0..table.len()).all(|row| number(row) == 0.0)
+    };
+    // If nobody has data in the range, another note says so.
+    if keys.len() > MAX_NAMED_ACCOUNTS
+        || !question.metrics.iter().all(is_nothing)
+        || empty_range(question, call)?.is_some()
+    {
+        return Ok(());
+    }
+    let range = question.range();
+    for key in keys {
+        let account = quoted(key);
+        match question.dataset.days_of([key.as_str()], &call.execution)? {
+            None => {
+                draft.note(format!("the account {account} has neither events nor spend on any day: 0 means no data"));
+            }
+            Some(days) if days.end < range.start || range.end < days.start => {
+                draft.note(format!("the account {account} has neither events nor spend but from {days}"));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Notes what targets and paces are on the last day of data, if the range goes on.
+fn targets_to_date(draft: &mut Draft, question: &Question, call: &Call<'_>) -> Result<(), Fault> {
+    let (range, request) = (question.range(), &question.request);
+    let Some(data) = call.toolbox.days(&call.execution)? else { return Ok(()) };
+    if !request.targets || !(range.start..range.end).contains(&data.end) {
+        return Ok(());
+    }
+    let (start, end) = (Some(range.start), Some(data.end));
+    let to_date = QueryRequest { range: None, start, end, allow_long_total: true, ..request.clone() };
+    let to_date = to_date.prepare(&question.dataset, &call.toolbox.clock())?;
+    let table = to_date.run(&question.dataset, call.execution.clone())?;
+    let is_whole = question.by.is_empty() && request.interval == Interval::Total;
+    let whole = table.totals().or_else(|| is_whole.then_some(&table)).filter(|whole| whole.len() == 1);
+    let text = |column: String| {
+        let cell = Cell::of(question.dataset.definitions(), whole?.column(&column)?, 0);
+        if cell.value.is_null() { None } else { Some(cell.text) }
+    };
+    let of_metric = |name: &String| {
+        let (target, pace) = (text(format!("{name}.target"))?, text(format!("{name}.pace"))?);
+        Some(format!("{name}.target is {target} and {name}.pace {pace} to that day"))
+    };
+    let mut parts: Vec<String> = question.metrics.iter().filter_map(of_metric).collect();
+    if !is_whole {
+        parts.push(format!("for rows ask for {}..{}", range.start, data.end));
+    }
+    if !parts.is_empty() {
+        draft.note(format!("targets are for all days, but the data end on {}: {}", data.end, parts.join("; ")));
+    }
+    Ok(())
+}
+
+/// Notes what the rows hold that conditions on metrics keep, next to totals that they do not change.
+pub(crate) fn kept_rows(draft: &mut Draft, question: &Question, grid: &Grid) {
+    let request = &question.request;
+    if request.totals && request.conditions.iter().any(|condition| question.chooses_rows(condition)) {
+        let held: Vec<String> = grid.held(0).into_iter().map(|(name, cell)| format!("{name} {}", cell.text)).collect();
+        let held =
+            if held.is_empty() { String::new() } else { format!("; the rows that pass hold {}", held.join(", ")) };
+        draft.note(format!("conditions on metrics leave rows out, and do not change the totals{held}"));
+    }
+}
+
+/// Notes on the numbers of a table: accounts that it lacks, what does not add up, what has no value or no target,
+/// money, spend and open cohorts.
+pub(crate) fn numbers(
+    draft: &mut Draft,
+    question: &Question,
+    call: &Call<'_>,
+    table: &ResultTable,
+) -> Result<(), Fault> {
+    accounts_without_rows(draft, question, call, table)?;
+    accounts_without_data(draft, question, call, table)?;
+    targets_to_date(draft, question, call)?;
     for note in table.notes() {
         // It names values of the data, which could end a quotation of their own.
         draft.note(format!("targets: {}", quoted_up_to(note, MAX_NOTE_OF_TARGETS)));
@@ -244,8 +453,10 @@ pub(crate) fn numbers(draft: &mut Draft, question: &Question, table: &ResultTabl
     }
     let mut over_nothing = Vec::new();
     for name in &question.metrics {
+        // A row that is not shown shows no null.
         let is_over_nothing = |table: &ResultTable| {
-            table.column(name).is_some_and(|column| (0..table.len()).any(|row| column.is_over_nothing(row)))
+            let mut shown = 0..table.len().min(question.limit);
+            table.column(name).is_some_and(|column| shown.any(|row| column.is_over_nothing(row)))
         };
         if (is_over_nothing(table) || table.totals().is_some_and(is_over_nothing))
             && let Some(metric) = metric(question, name)
@@ -254,10 +465,18 @@ pub(crate) fn numbers(draft: &mut Draft, question: &Question, table: &ResultTabl
         }
     }
     if !over_nothing.is_empty() {
-        draft.note(format!("null means that the denominator is 0, not that the ratio is: {}", over_nothing.join(", ")));
+        draft.note(format!("{OF_NULL} that the denominator is 0, not that the ratio is: {}", over_nothing.join(", ")));
     }
     let described = || question.metrics.iter().filter_map(|name| Some((name, metric(question, name)?)));
     ungraded(draft, question);
+    let is_alike = |metric: &MetricDescription| metric.measures.iter().all(|measure| is_credited_alike(*measure));
+    let alike: Vec<&str> = described().filter(|(_, metric)| is_alike(metric)).map(|(name, _)| name.as_str()).collect();
+    if question.request.attribution != Attribution::Recorded && !alike.is_empty() {
+        draft.note(format!(
+            "`attribution` does not change {}: a lead is a first conversion, and spend keeps its own campaign",
+            alike.join(", ")
+        ));
+    }
     let unsplit: Vec<&str> =
         question.by.iter().filter(|name| !splits_spend(question, name)).map(String::as_str).collect();
     let of_spend: Vec<&str> = described()
@@ -291,6 +510,7 @@ pub(crate) fn numbers(draft: &mut Draft, question: &Question, table: &ResultTabl
     if question.request.within.is_some() {
         open_leads(draft, table);
     }
+    Ok(())
 }
 
 /// Notes that accounts do not grade leads, if a metric is of grades.

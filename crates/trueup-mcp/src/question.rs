@@ -311,6 +311,11 @@ impl Question {
         }
     }
 
+    /// Returns whether a condition chooses rows, and not events.
+    pub(crate) fn chooses_rows(&self, condition: &TypedCondition) -> bool {
+        condition.field() != "total" && self.dataset.is_metric(condition.field())
+    }
+
     /// Runs the query.
     pub(crate) fn run(&self, call: &Call<'_>) -> Result<ResultTable, Fault> {
         Ok(self.prepared.run(&self.dataset, call.execution.clone())?)

@@ -67,8 +67,10 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
     if let Some(before) = question.earlier()? {
         say_compared(&mut draft, before);
     }
-    notes::numbers(&mut draft, &question, &table);
-    draft.grid = Some(grid(&question, table, notes::can_be_judged(&question, call)?));
+    notes::numbers(&mut draft, &question, call, &table)?;
+    let grid = grid(&question, table, notes::can_be_judged(&question, call)?);
+    notes::kept_rows(&mut draft, &question, &grid);
+    draft.grid = Some(grid);
     question.end(&mut draft);
     Ok(draft.finish())
 }

@@ -59,7 +59,7 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
     outputs.check(&path).map_err(|error| refused(&error))?;
     let table = question.run(call)?;
     let mut draft = question.draft(call, &question.metrics.join(", "))?;
-    notes::numbers(&mut draft, &question, &table);
+    notes::numbers(&mut draft, &question, call, &table)?;
     let file = outputs.create(&path).map_err(|error| refused(&error))?;
     let shown = if call.arguments.value("limit").is_some() { question.limit } else { usize::MAX };
     if shown < table.len() {

@@ -25,11 +25,10 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
     let question = Question::read(call, None)?;
     let table = question.run(call)?;
     let mut draft = question.draft(call, &question.metrics.join(", "))?;
-    notes::numbers(&mut draft, &question, &table);
-    if question.request.totals && call.arguments.value("having").is_some() {
-        draft.note("`having` leaves rows out, and does not change the totals");
-    }
-    draft.grid = Some(grid(&question, table));
+    notes::numbers(&mut draft, &question, call, &table)?;
+    let grid = grid(&question, table);
+    notes::kept_rows(&mut draft, &question, &grid);
+    draft.grid = Some(grid);
     question.end(&mut draft);
     Ok(draft.finish())
 }

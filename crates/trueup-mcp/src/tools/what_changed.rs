@@ -53,6 +53,7 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
     let mut draft = None;
     let columns = ["across", "value", "before", "now", "change", "rateEffect", "mixEffect"];
     let (mut rows, mut whys) = (Vec::new(), Vec::new());
+    let mut shows_null = false;
     for dimension in across {
         let rest = QueryRequest { compare: Some(compared), totals: true, ..QueryRequest::default() };
         let question = Question::new(
@@ -67,6 +68,7 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
         let largest = largest(&question, &table, &metric, top);
         for row in &largest {
             let cells = cells(&question, &table, &metric, *row);
+            shows_null |= cells.iter().take(2).any(|cell| cell.value.is_null());
             let value = match table.value(*row, &dimension) {
                 Some(Value::Text(text)) => text,
                 _ => "",
@@ -85,7 +87,7 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
             Some(draft) => draft,
             none => {
                 let mut begun = question.draft(call, &format!("what changed in {metric}"))?;
-                notes::numbers(&mut begun, &question, &table);
+                notes::numbers(&mut begun, &question, call, &table)?;
                 begun.notes.retain(|note| !note.starts_with("do not add up"));
                 if let Some(empty) = notes::empty_range(&question, call)? {
                     // Its zeros are no numbers that anything changed from or to.
@@ -104,6 +106,7 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
                     change.sentence_without_verdict(&metric, &before, &range)
                 };
                 let now = whole(&question, &table, &metric);
+                shows_null |= now == "null";
                 begun.head.push(format!("{metric} is {now}. {sentence}"));
                 none.insert(begun)
             }
@@ -116,6 +119,7 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
         );
     }
     let mut draft = draft.unwrap_or_default();
+    draft.notes.retain(|note| shows_null || !note.starts_with(notes::OF_NULL));
     let count = rows.len();
     if let Some(why) = whys.first() {
         draft.tail.push(format!("why of the first row: {why}"));

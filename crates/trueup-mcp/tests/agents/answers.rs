@@ -125,6 +125,48 @@ fn rows_that_are_left_out_are_counted_and_summed() {
 }
 
 #[test]
+fn rows_that_conditions_keep_are_summed_next_to_totals_of_all() {
+    let asked = json!({
+        "metrics": ["leads"], "by": ["attributionChannel"], "days": "last-month", "having": ["leads >= 50"],
+    });
+    let found = answer(&DEMO.toolbox(), "query", asked);
+    let sum: u64 = found.data["rows"].as_array().unwrap().iter().map(|row| row[1].as_u64().unwrap()).sum();
+    assert!(found.text.contains(&format!("the rows that pass hold leads {sum}")), "{}", found.text);
+    assert_ne!(found.data["totals"][1], json!(sum));
+}
+
+#[test]
+fn accounts_without_a_row_are_named() {
+    let toolbox = SMALL.toolbox();
+    let asked = |arguments: Json| {
+        let mut all = json!({ "metrics": ["leads"], "by": ["account"], "days": "2024-05" });
+        all.as_object_mut().unwrap().extend(arguments.as_object().unwrap().clone());
+        answer(&toolbox, "query", all)
+    };
+    let note = "2 accounts have nothing to count in these days and no row: \"b\", \"c\"";
+    let found = asked(json!({}));
+    assert_eq!(found.data["rows"].as_array().unwrap().len(), 1);
+    assert!(found.text.contains(note), "{}", found.text);
+    // Those who ask for accounts without leads would miss them.
+    let found = asked(json!({ "having": ["leads = 0"] }));
+    assert_eq!(found.data["rows"], json!([]));
+    assert!(found.text.contains(note), "{}", found.text);
+    let found = asked(json!({ "accounts": ["a", "c"], "where": ["attributionChannel = Direct"] }));
+    let note = "1 account has nothing to count that passes `where` in these days and no row: \"c\"";
+    assert!(found.text.contains(note), "{}", found.text);
+    assert!(!asked(json!({ "where": ["account = a"] })).text.contains("no row"));
+    // A zero of an account that has no data says nothing of its leads.
+    let alone = |account: &str| asked(json!({ "accounts": [account], "by": [] })).text;
+    assert!(alone("c").contains("\"c\" has neither events nor spend on any day: 0 means no data"), "{}", alone("c"));
+    assert!(
+        alone("b").contains("\"b\" has neither events nor spend but from 2024-06-20 to 2024-06-21"),
+        "{}",
+        alone("b")
+    );
+    assert!(!alone("a").contains("has neither"));
+}
+
+#[test]
 fn compare_answers_what_the_library_answers() {
     let asked = json!({
         "metrics": ["leads", "bookRate"], "by": ["attributionChannel"], "days": "2024-09", "with": "previous-period",
@@ -203,6 +245,36 @@ fn a_range_without_all_of_its_data_is_not_judged() {
         found.text
     );
     assert_eq!(found.data["rows"], json!([]));
+}
+
+#[test]
+fn a_pace_is_also_said_to_the_last_day_of_data() {
+    let asked = json!({ "metrics": ["leads"], "days": "2024-05", "targets": true });
+    let found = answer(&SMALL.toolbox_of(&["a"]), "query", asked);
+    // 42 leads of 50 in May, of which 28 of 31 days have data.
+    assert_eq!(found.data["rows"], json!([[42, 50.0, 0.84]]));
+    let note = "the data end on 2024-05-28: leads.target is 45.16 and leads.pace 93.00% to that day";
+    assert!(found.text.contains(note), "{}", found.text);
+}
+
+#[test]
+fn notes_are_about_the_metrics_that_are_asked() {
+    let toolbox = DEMO.toolbox();
+    let asked = |metric: &str, days: &str, more: Json| {
+        let mut all = json!({ "metrics": [metric], "days": days });
+        all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        answer(&toolbox, "query", all).text
+    };
+    for (metric, is_of_states) in [("leads", false), ("spend", false), ("closedRevenue", true), ("bookRate", true)] {
+        let text = asked(metric, "2024-Q3", json!({}));
+        assert_eq!(text.contains("of the attribution window"), is_of_states, "{text}");
+    }
+    for (metric, changes) in [("leads", true), ("conversions", false)] {
+        let text = asked(metric, "2024-09", json!({ "attribution": "first" }));
+        assert_eq!(text.contains("`attribution` does not change leads"), changes, "{text}");
+    }
+    assert!(asked("soldLeads", "2024-09", json!({})).contains("soldLeads may still change"));
+    assert!(!asked("soldLeads", "2024-09", json!({ "cohort": "30d" })).contains("may still change"));
 }
 
 #[test]

@@ -76,6 +76,12 @@ impl TypedCondition {
         Self { field: field.into(), test: Test::In { values, negated: true } }
     }
 
+    /// Returns the field that the condition is on.
+    #[must_use]
+    pub fn field(&self) -> &str {
+        &self.field
+    }
+
     /// Returns the condition as a filter.
     ///
     /// # Errors
