@@ -117,21 +117,24 @@ use std::time::SystemTime;
 /// Events, spend, accounts, insights and targets, ready for queries. A dataset never changes, and threads can share it.
 ///
 /// [`Dataset::open`] opens the newest version in a folder, [`Dataset::from_tables`] makes a dataset in memory, and
-/// [`Dataset::query`] answers a query.
-#[derive(Debug)]
+/// [`Dataset::query`] answers a query. Clones share what they have in memory.
+#[derive(Clone, Debug)]
 pub struct Dataset {
     id: DatasetId,
     /// The folder or URL of the dataset; `None` in memory.
     folder: Option<PathBuf>,
     opened: SystemTime,
     /// The manifest of the open version; `None` in memory.
-    manifest: Option<Manifest>,
+    manifest: Option<Arc<Manifest>>,
     accounts: Arc<Accounts>,
     definitions: Definitions,
     /// The names of the text columns of events, except for `account` and `type`.
+    stored_columns: Arc<BTreeSet<String>>,
+    /// The columns that queries may name; `stored_columns`, unless it is
+    /// [for somebody who sees only some accounts](Self::with_columns).
     columns: Arc<BTreeSet<String>>,
-    events: Vec<RowGroup<EventColumns>>,
-    spend: Vec<RowGroup<SpendColumns>>,
+    events: Arc<[RowGroup<EventColumns>]>,
+    spend: Arc<[RowGroup<SpendColumns>]>,
     insights: Option<Arc<InsightFile>>,
     targets: Arc<Targets>,
     cache: Arc<CountedCache>,
@@ -164,8 +167,8 @@ impl Dataset {
 
     /// Returns the manifest of the version that was opened; `None` in memory.
     #[must_use]
-    pub const fn manifest(&self) -> Option<&Manifest> {
-        self.manifest.as_ref()
+    pub fn manifest(&self) -> Option<&Manifest> {
+        self.manifest.as_deref()
     }
 
     /// Returns the identity of the version.
@@ -266,10 +269,32 @@ impl Dataset {
     }
 
     /// Returns the names of the text columns of events, except for `account` and `type`; each is a dimension. The
-    /// columns that only some of the event files have are included.
+    /// columns that only some of the event files have are included. Of a dataset
+    /// [with other columns](Self::with_columns), returns these.
     #[must_use]
     pub fn columns(&self) -> &BTreeSet<String> {
         &self.columns
+    }
+
+    /// Returns the columns that events have, whoever may name them.
+    pub(crate) fn stored_columns(&self) -> &BTreeSet<String> {
+        &self.stored_columns
+    }
+
+    /// Returns the same dataset for somebody who may name no other columns than these, as if there were no others. What
+    /// is stored, read and kept in memory stays as it is.
+    ///
+    /// ```
+    /// # use std::collections::BTreeSet;
+    /// # use trueup_core::dataset::{Dataset, Tables};
+    /// let dataset = Dataset::from_tables(&Tables::default())?;
+    /// assert!(!dataset.has_field("crew"));
+    /// assert!(dataset.with_columns(BTreeSet::from(["crew".to_owned()])).has_field("crew"));
+    /// # Ok::<(), trueup_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_columns(self, columns: impl Into<Arc<BTreeSet<String>>>) -> Self {
+        Self { columns: columns.into(), ..self }
     }
 
     /// Checks the names of a query's fields and filters, unless the query
@@ -294,7 +319,7 @@ impl Dataset {
     /// # Errors
     /// A definition has the name of a column, or is derived from a dimension that is unknown.
     pub fn with_definitions(self, definitions: Definitions) -> Result<Self, DefinitionError> {
-        definitions.check_columns(&self.columns)?;
+        definitions.check_columns(&self.stored_columns)?;
         Ok(self.redefined(definitions))
     }
 
@@ -304,7 +329,7 @@ impl Dataset {
     /// # Errors
     /// A definition has the name of a column.
     pub fn with_definitions_of(self, later: &Self) -> Result<Self, DefinitionError> {
-        later.definitions.check_columns(&self.columns.union(&later.columns).cloned().collect())?;
+        later.definitions.check_columns(&self.stored_columns.union(&later.stored_columns).cloned().collect())?;
         Ok(self.redefined(later.definitions.clone()))
     }
 
@@ -477,7 +502,7 @@ impl Dataset {
     pub(crate) fn result_key(&self, query: &Arc<AggregatedQuery>, last_event: Option<Day>) -> ResultKey {
         ResultKey {
             query: query.clone(),
-            columns: self.columns.clone(),
+            columns: self.stored_columns.clone(),
             accounts: Arc::downgrade(&self.accounts),
             last_event,
         }

@@ -12,8 +12,10 @@
 //! | `why` | explains one row of an answer: the events and the spend behind its numbers |
 //! | `explain` | describes a plan and what its execution took |
 //! | `empty_range` | finds the ranges of a query in which the dataset has nothing, and the days of accounts |
+//! | `columns_of` | finds the columns in which accounts have values |
 //! | `unseen_values` | finds the values in filters that no event and no spend has |
 
+mod columns_of;
 mod comparison;
 mod currencies;
 mod empty_range;
@@ -157,7 +159,10 @@ impl Dataset {
     pub(crate) fn plan(&self, query: &EventsQuery) -> Result<Plan, QueryError> {
         let _span = tracing::debug_span!("plan").entered();
         let last_day = query.cohort.map_or(Day::MAX, |_| self.last_event_bound());
-        Plan::new(&self.own_query(query), self.columns(), last_day)
+        let plan = Plan::new(&self.own_query(query), self.stored_columns(), last_day)?;
+        // The plan knows the columns of all accounts.
+        self.check_names(query)?;
+        Ok(plan)
     }
 
     /// Answers a query.

@@ -72,7 +72,7 @@ impl Dataset {
     /// columns that other row groups have in memory, unless the dataset is in an object store; otherwise each is
     /// decoded when a query needs it. Both versions can be used, and dropped in any order. They share one budget of
     /// columns, which counts a column once, and one count of [columns found in memory](Self::column_cache_counts).
-    /// Definitions are those of the newest version, as if it had been opened.
+    /// Definitions and columns are those of the newest version, as if it had been opened.
     ///
     /// ```no_run
     /// # use trueup_core::Dataset;
@@ -87,7 +87,7 @@ impl Dataset {
     /// # Errors
     /// As [`open`](Self::open). This dataset stays as it is.
     pub fn reopen(&self) -> Result<Option<Self>, Error> {
-        let Some((folder, open)) = self.folder.as_deref().zip(self.manifest.as_ref()) else { return Ok(None) };
+        let Some((folder, open)) = self.folder.as_deref().zip(self.manifest.as_deref()) else { return Ok(None) };
         let _span = tracing::debug_span!("reopen").entered();
         let Some(newest) = newer(folder, open)? else { return Ok(None) };
         let newest = Self::from_manifest(folder, newest, Some((self, open)))?;
@@ -106,6 +106,7 @@ impl Dataset {
         let of_former = former.map(|(dataset, open)| FormerFiles::new(&open.spend, &dataset.spend));
         let (_, spend_row_groups) = open_table(folder, &manifest, &manifest.spend, &cache, of_former)?;
         let columns: BTreeSet<String> = events.iter().flat_map(|file| file.texts()).map(str::to_owned).collect();
+        let columns = Arc::new(columns);
         let definitions = stored_definitions(folder, &manifest, &columns, former.map(|former| &former.0.definitions))?;
         Ok(Self {
             id: DatasetId::of_manifest(&manifest),
@@ -113,15 +114,16 @@ impl Dataset {
             opened: SystemTime::now(),
             accounts,
             definitions,
-            columns: Arc::new(columns),
-            events: event_row_groups,
-            spend: spend_row_groups,
+            stored_columns: Arc::clone(&columns),
+            columns,
+            events: event_row_groups.into(),
+            spend: spend_row_groups.into(),
             insights,
             targets,
             cache,
             results,
             has_undescribed: OnceLock::new(),
-            manifest: Some(manifest),
+            manifest: Some(Arc::new(manifest)),
         })
     }
 }
@@ -310,7 +312,7 @@ impl Dataset {
         let events = sorted_events(&tables.events, &accounts)?;
         let schema = events.batch.schema();
         let names = model::extra_columns(&schema).chain([model::EVENT_ID, model::OPPORTUNITY_ID]);
-        let columns: BTreeSet<String> = names.map(str::to_owned).collect();
+        let columns: Arc<BTreeSet<String>> = Arc::new(names.map(str::to_owned).collect());
         Ok(Self {
             id: DatasetId::in_memory(),
             folder: None,
@@ -320,9 +322,10 @@ impl Dataset {
             definitions: Definitions::default(),
             accounts: Arc::new(accounts),
             targets: Arc::new(Targets::from_batches(&tables.targets)?),
-            events: event_row_groups(&events, &columns, tables.row_group_rows.max(1))?,
-            spend: spend_row_groups(&sorted_spend(&tables.spend)?)?,
-            columns: Arc::new(columns),
+            events: event_row_groups(&events, &columns, tables.row_group_rows.max(1))?.into(),
+            spend: spend_row_groups(&sorted_spend(&tables.spend)?)?.into(),
+            stored_columns: Arc::clone(&columns),
+            columns,
             cache: Arc::new(CountedCache::new(0)),
             results: Arc::new(ResultCache::new()),
             has_undescribed: OnceLock::new(),

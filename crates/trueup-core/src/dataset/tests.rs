@@ -29,7 +29,7 @@ fn a_row_group_holds_only_its_own_texts() {
     let tables = Tables { events: vec![events(100)], row_group_rows: 10, ..Tables::default() };
     let dataset = Dataset::from_tables(&tables).unwrap();
     assert_eq!(dataset.event_row_groups(), 10);
-    for (row_group, columns) in dataset.events.iter().zip(read_each(&dataset.events, &EventProjection::default())) {
+    for (row_group, columns) in dataset.events.iter().zip(read_each(dataset.events(), &EventProjection::default())) {
         let columns = columns.unwrap();
         // The empty text has a code too.
         assert_eq!((row_group.rows(), columns.text("eventId").unwrap().dictionary().len()), (10, 11));

@@ -169,7 +169,7 @@ impl Dataset {
             if !self.has_field(field) || matches!(field, "start" | "end") {
                 continue;
             }
-            let dimension = DimensionRef::new(field, self.columns(), self.definitions(), query.attribution);
+            let dimension = DimensionRef::new(field, self.stored_columns(), self.definitions(), query.attribution);
             let texts = DimensionTexts::of(&dimension);
             if let Some(texts) = texts.filter(|_| searched_in != Searched::Nothing) {
                 let look = || self.missing_texts(query, texts, operands, searched_in, &execution.interrupt);

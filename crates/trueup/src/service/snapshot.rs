@@ -4,9 +4,9 @@ use super::benchmark_cache::BenchmarkCache;
 use super::error::ServiceError;
 use super::memory::internal_execution;
 use crate::access::Scope;
-use crate::query::{DateRange, EventsQuery, Filter, Predicate};
-use crate::{Dataset, Interrupt, MemoryBudget, Value, dictionary};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use crate::query::DateRange;
+use crate::{Dataset, Interrupt, MemoryBudget, dictionary};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The dataset that one request sees from its start to its end. The caches are freed together with it.
@@ -63,41 +63,18 @@ impl Snapshot {
 
     /// Returns whether an event in scope, of any day, has a value in the column.
     fn has_values(&self, column: &str, scope: &Scope, interrupt: &Interrupt) -> Result<bool, ServiceError> {
-        let Some(days) = self.days.filter(|_| self.dataset.columns().contains(column)) else {
+        if !self.dataset.columns().contains(column) {
             return Ok(false);
-        };
+        }
         let Some(unchecked) = self.non_empty_fields.unchecked(column, scope) else { return Ok(true) };
         if unchecked.is_empty() {
             return Ok(false);
         }
-        let checked = self.query_non_empty_accounts(column, days, unchecked, interrupt)?;
-        let is_non_empty = checked.values().any(|is_non_empty| *is_non_empty);
-        self.non_empty_fields.add(column, checked);
-        Ok(is_non_empty)
-    }
-
-    /// Asks the engine which of the accounts have an event with a value in the column, and sets these to `true`.
-    fn query_non_empty_accounts(
-        &self,
-        column: &str,
-        days: DateRange,
-        mut accounts: BTreeMap<String, bool>,
-        interrupt: &Interrupt,
-    ) -> Result<BTreeMap<String, bool>, ServiceError> {
-        let query = EventsQuery::new(["account", "eventCount"], days.start, days.end)
-            .accounts(accounts.keys())
-            .allow_long_total()
-            .filter(Filter::field(column, Predicate::NotEmpty));
         let execution = internal_execution(self.memory.as_ref(), interrupt).map_err(ServiceError::no_room)?;
-        let table = self.dataset.run(&query, execution).map_err(ServiceError::query)?;
-        for row in 0..table.len() {
-            if let Some(Value::Text(account)) = table.value(row, "account")
-                && let Some(is_non_empty) = accounts.get_mut(account)
-            {
-                *is_non_empty = true;
-            }
-        }
-        Ok(accounts)
+        let non_empty = self.dataset.accounts_with(column, &unchecked, &execution).map_err(ServiceError::query)?;
+        let is_non_empty = !non_empty.is_empty();
+        self.non_empty_fields.add(column, unchecked, &non_empty);
+        Ok(is_non_empty)
     }
 }
 
@@ -110,23 +87,28 @@ impl Snapshot {
 struct NonEmptyFields(Mutex<HashMap<String, BTreeMap<String, bool>>>);
 
 impl NonEmptyFields {
-    /// Returns the accounts of a scope that were not checked yet, each with `false`; `None` if another one has a value.
-    fn unchecked(&self, column: &str, scope: &Scope) -> Option<BTreeMap<String, bool>> {
+    /// Returns the accounts of a scope that were not checked yet; `None` if another one has a value.
+    fn unchecked(&self, column: &str, scope: &Scope) -> Option<BTreeSet<String>> {
         let entries = self.lock();
         let accounts = entries.get(column);
-        let mut unchecked = BTreeMap::new();
+        let mut unchecked = BTreeSet::new();
         for account in scope.accounts() {
             match accounts.and_then(|accounts| accounts.get(account)) {
                 Some(true) => return None,
                 Some(false) => (),
-                None => _ = unchecked.insert(account.to_owned(), false),
+                None => _ = unchecked.insert(account.to_owned()),
             }
         }
         Some(unchecked)
     }
 
-    fn add(&self, column: &str, mut checked: BTreeMap<String, bool>) {
-        self.lock().entry(column.to_owned()).or_default().append(&mut checked);
+    /// Adds accounts that were checked, of which `non_empty` have a value.
+    fn add(&self, column: &str, checked: BTreeSet<String>, non_empty: &BTreeSet<String>) {
+        let checked = checked.into_iter().map(|account| {
+            let is_non_empty = non_empty.contains(&account);
+            (account, is_non_empty)
+        });
+        self.lock().entry(column.to_owned()).or_default().extend(checked);
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, BTreeMap<String, bool>>> {
