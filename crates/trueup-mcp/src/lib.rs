@@ -51,4 +51,4 @@ pub use local::LocalDataset;
 pub use prompts::{Prompt, PromptArgument};
 pub use resources::Resource;
 pub use sdk::{HttpDoor, ServeError, Visit, relay_stdio, serve, serve_stdio};
-pub use toolbox::{Caller, KnownDays, Organization, Settings, Tool, Toolbox};
+pub use toolbox::{Caller, KnownData, Organization, Settings, Tool, Toolbox};

@@ -37,7 +37,7 @@ impl Visit for LocalDataset {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.checked.elapsed() >= REFRESH {
             open.checked = Instant::now();
-            match open.toolbox.dataset().reopen() {
+            match open.toolbox.whole().reopen() {
                 Ok(None) => {}
                 Ok(Some(newest)) => {
                     let (caller, settings) = (self.caller.clone(), self.settings.clone());

@@ -382,10 +382,10 @@ impl Question {
 /// Returns the dataset of a call, in the version that it asks for, and the number of the version.
 pub(crate) fn dataset(call: &Call<'_>) -> Result<(Arc<Dataset>, u64), Fault> {
     let toolbox = call.toolbox;
-    let Some(text) = call.arguments.text("as_of") else { return Ok((Arc::clone(&toolbox.dataset), toolbox.version())) };
+    let Some(text) = call.arguments.text("as_of") else { return Ok((Arc::clone(&call.dataset), toolbox.version())) };
     let as_of: AsOf = text.parse().map_err(|error| invalid("as_of", &error))?;
     if as_of == AsOf::Version(toolbox.version()) {
-        return Ok((Arc::clone(&toolbox.dataset), toolbox.version()));
+        return Ok((Arc::clone(&call.dataset), toolbox.version()));
     }
     let Some(folder) = &toolbox.settings.folder else {
         return Err(Fault::new(
@@ -401,7 +401,7 @@ pub(crate) fn dataset(call: &Call<'_>) -> Result<(Arc<Dataset>, u64), Fault> {
     };
     let dataset = Dataset::open_as_of(folder, as_of).map_err(|error| missing(&error))?;
     let version = dataset.manifest().map_or(0, |manifest| manifest.version);
-    Ok((Arc::new(dataset), version))
+    Ok((Arc::new(toolbox.seen_version(dataset, &call.execution)?), version))
 }
 
 fn invalid(name: &str, error: &dyn std::fmt::Display) -> Fault {

@@ -62,15 +62,23 @@ pub struct Settings {
 /// The tools of one caller, over one version of a dataset. Nothing that they do changes the dataset.
 #[derive(Debug)]
 pub struct Toolbox {
-    pub(crate) dataset: Arc<Dataset>,
+    /// The dataset with the columns of all accounts. A tool gets that of its [`Call`].
+    whole: Arc<Dataset>,
     pub(crate) caller: Caller,
     pub(crate) settings: Settings,
-    days: KnownDays,
+    known: KnownData,
 }
 
-/// The first and the last day of the accounts of a caller in a version, once they are computed. Clones share them.
+/// What is known of the accounts of a caller in a version, once it is computed: the first and the last day of their
+/// data, and the columns in which they have values. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct KnownDays(Arc<OnceLock<Option<DateRange>>>);
+pub struct KnownData(Arc<DataOfAccounts>);
+
+#[derive(Debug, Default)]
+struct DataOfAccounts {
+    days: OnceLock<Option<DateRange>>,
+    columns: OnceLock<Arc<BTreeSet<String>>>,
+}
 
 /// A tool.
 #[derive(Debug)]
@@ -88,6 +96,8 @@ pub struct Tool {
 /// A call of a tool.
 pub(crate) struct Call<'a> {
     pub(crate) toolbox: &'a Toolbox,
+    /// The dataset as the caller sees it: without the columns in which only accounts of others have values.
+    pub(crate) dataset: Arc<Dataset>,
     pub(crate) arguments: Arguments,
     pub(crate) execution: Execution,
 }
@@ -124,19 +134,40 @@ impl Toolbox {
     /// Returns the tools of a caller over a dataset.
     #[must_use]
     pub fn new(dataset: Arc<Dataset>, caller: Caller, settings: Settings) -> Self {
-        Self { dataset, caller, settings, days: KnownDays::default() }
+        Self { whole: dataset, caller, settings, known: KnownData::default() }
     }
 
-    /// Shares the days of the data with other tools over the same version for a caller with the same accounts.
+    /// Shares what is known of the data with other tools over the same version for a caller with the same accounts.
     #[must_use]
-    pub fn sharing(self, days: &KnownDays) -> Self {
-        Self { days: days.clone(), ..self }
+    pub fn sharing(self, known: &KnownData) -> Self {
+        Self { known: known.clone(), ..self }
     }
 
-    /// Returns the dataset.
+    /// Returns the dataset, with the columns of all accounts. A caller who sees only some accounts must learn of none
+    /// of the others, so that no tool takes names from it.
     #[must_use]
-    pub const fn dataset(&self) -> &Arc<Dataset> {
-        &self.dataset
+    pub const fn whole(&self) -> &Arc<Dataset> {
+        &self.whole
+    }
+
+    /// Returns the dataset as the caller sees it.
+    fn seen(&self, execution: &Execution) -> Result<Arc<Dataset>, Error> {
+        let Some(keys) = &self.caller.accounts else { return Ok(Arc::clone(&self.whole)) };
+        let columns = match self.known.0.columns.get() {
+            Some(columns) => columns,
+            None => {
+                let columns = Arc::new(self.whole.columns_of(keys, execution)?);
+                self.known.0.columns.get_or_init(|| columns)
+            }
+        };
+        Ok(Arc::new(Dataset::clone(&self.whole).with_columns(Arc::clone(columns))))
+    }
+
+    /// Returns another version of the dataset as the caller sees it.
+    pub(crate) fn seen_version(&self, version: Dataset, execution: &Execution) -> Result<Dataset, Error> {
+        let Some(keys) = &self.caller.accounts else { return Ok(version) };
+        let columns = version.columns_of(keys, execution)?;
+        Ok(version.with_columns(columns))
     }
 
     /// Returns all tools.
@@ -170,7 +201,8 @@ impl Toolbox {
         let mut execution = execution.clone();
         execution.max_rows = Some(execution.max_rows.unwrap_or(MAX_ROWS).min(MAX_ROWS));
         execution.interrupt = execution.interrupt.within(self.settings.deadline.unwrap_or(DEADLINE));
-        (found.run)(&Call { toolbox: self, arguments, execution })
+        let dataset = self.seen(&execution)?;
+        (found.run)(&Call { toolbox: self, dataset, arguments, execution })
     }
 
     /// Returns the clock of a call.
@@ -180,13 +212,13 @@ impl Toolbox {
 
     /// Returns what today is for the accounts of the caller.
     pub(crate) fn today(&self) -> Day {
-        let today = || current_day(self.dataset.accounts(), &self.account_filter(), SystemTime::now());
+        let today = || current_day(self.whole.accounts(), &self.account_filter(), SystemTime::now());
         self.settings.today.unwrap_or_else(today)
     }
 
     /// Returns the number of the version; 0 for a dataset in memory.
     pub(crate) fn version(&self) -> u64 {
-        self.dataset.manifest().map_or(0, |manifest| manifest.version)
+        self.whole.manifest().map_or(0, |manifest| manifest.version)
     }
 
     /// Returns the accounts of the caller.
@@ -198,7 +230,7 @@ impl Toolbox {
     pub(crate) fn account_keys(&self) -> Result<BTreeSet<String>, Fault> {
         match &self.caller.accounts {
             Some(keys) => Ok(keys.clone()),
-            None => Ok(self.dataset.account_keys()?),
+            None => Ok(self.whole.account_keys()?),
         }
     }
 
@@ -240,7 +272,7 @@ impl Toolbox {
 
     /// Returns the keys of accounts that somebody may mean: those with that name, or else similar ones.
     pub(crate) fn similar_accounts<'k>(&self, keys: &'k BTreeSet<String>, meant: &str) -> Vec<&'k str> {
-        let accounts = self.dataset.accounts();
+        let accounts = self.whole.accounts();
         // A name is mostly what a person says, and the key is what tools take.
         let by_name = keys.iter().filter(|key| accounts.name(key).eq_ignore_ascii_case(meant));
         let by_name: Vec<&str> = by_name.map(String::as_str).collect();
@@ -257,15 +289,15 @@ impl Toolbox {
 
     /// Returns the first and the last day of the data of the caller's accounts; `None` if they have none.
     pub(crate) fn days(&self, execution: &Execution) -> Result<Option<DateRange>, Error> {
-        if let Some(days) = self.days.0.get() {
+        if let Some(days) = self.known.0.days.get() {
             return Ok(*days);
         }
-        let all = self.dataset.date_range();
+        let all = self.whole.date_range();
         let days = match (&self.caller.accounts, all) {
             // The days of other accounts are nobody else's business.
-            (Some(keys), Some(_)) => self.dataset.days_of(keys, execution)?,
+            (Some(keys), Some(_)) => self.whole.days_of(keys, execution)?,
             _ => all,
         };
-        Ok(*self.days.0.get_or_init(|| days))
+        Ok(*self.known.0.days.get_or_init(|| days))
     }
 }

@@ -77,7 +77,8 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
         if !period.is_whole() {
             draft.note(format!("{} is a part of its month, for the account and for the benchmark", period.range));
         }
-        let data = BenchmarkData::gather(&toolbox.dataset, period.range, &call.execution)?;
+        // Of all accounts, but of fields of the dictionary alone.
+        let data = BenchmarkData::gather(toolbox.whole(), period.range, &call.execution)?;
         let of_month = Month { call, period: &period, selection: &selection, data: &data };
         for key in &keys {
             of_month.compare(key, &mut draft, &mut rows)?;
@@ -119,7 +120,7 @@ impl Month<'_> {
         let selection = self.selection;
         let query = BenchmarkQuery { selection, scope: &scope, reach, privacy: toolbox.settings.privacy };
         let others = self.data.answer(&query);
-        if toolbox.dataset.accounts().get(key).is_none_or(|account| account.industry.is_none()) {
+        if self.call.dataset.accounts().get(key).is_none_or(|account| account.industry.is_none()) {
             draft.note(format!(
                 "the account {} has no industry, and is compared with accounts of all industries",
                 quoted(key)
@@ -129,7 +130,7 @@ impl Month<'_> {
         let metrics = selection.metrics().iter().map(|metric| metric.name());
         let range = self.period.range;
         let own = EventsQuery::new(dimensions.clone().chain(metrics), range.start, range.end).accounts([key]);
-        let own = toolbox.dataset.run(&own, self.call.execution.clone())?;
+        let own = self.call.dataset.run(&own, self.call.execution.clone())?;
         let dimensions: Vec<&str> = dimensions.collect();
         for row in 0..own.len() {
             let segment: Vec<&str> = dimensions.iter().map(|name| text(&own, row, name)).collect();

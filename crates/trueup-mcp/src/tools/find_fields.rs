@@ -60,7 +60,7 @@ static ANSWERS: [(&[&str], &str); 6] = [
 ];
 
 fn run(call: &Call<'_>) -> Result<Answer, Fault> {
-    let dataset = &*call.toolbox.dataset;
+    let dataset = &*call.dataset;
     let mut draft = Draft::default();
     let kind = call.arguments.text("type");
     let is_wanted = |field: &FieldDescription<'_>| kind.is_none_or(|kind| field.kind() == kind);

@@ -30,7 +30,7 @@ pub(crate) static TOOL: Tool = Tool {
 
 fn run(call: &Call<'_>) -> Result<Answer, Fault> {
     let toolbox = call.toolbox;
-    let dataset = &toolbox.dataset;
+    let dataset = &call.dataset;
     let field = call.arguments.text("field").unwrap_or_default();
     if !dataset.has_field(field) {
         let fields = dataset.unknown([field]);

@@ -53,7 +53,7 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
     let filter = accounts.clone().map_or(AccountFilter::All, |keys| AccountFilter::Only(keys.into_iter().collect()));
     let today = toolbox.today();
     let days = call.arguments.value("days").map(|days| Days::read(days, today)?.range(today)).transpose()?;
-    let found = toolbox.dataset.insights(&filter, days, MAX_DOCUMENTS, &call.execution.interrupt)?;
+    let found = call.dataset.insights(&filter, days, MAX_DOCUMENTS, &call.execution.interrupt)?;
     if found.matched() > MAX_DOCUMENTS {
         let message = format!("{} documents match, but at most {MAX_DOCUMENTS} are read", found.matched());
         return Err(Fault::new("too-many-documents", message, "ask for fewer accounts or days"));

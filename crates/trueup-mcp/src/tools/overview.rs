@@ -3,11 +3,11 @@
 use crate::Fault;
 use crate::answer::{Answer, Draft, Grid};
 use crate::cell::{Cell, quoted};
-use crate::toolbox::{Call, Tool, Toolbox};
+use crate::toolbox::{Call, Tool};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use trueup::Day;
 use trueup::query::{DateRange, NamedRange};
+use trueup::{Dataset, Day};
 
 /// The metrics to begin with.
 const CORE: [&str; 9] = [
@@ -34,7 +34,7 @@ pub(crate) static TOOL: Tool = Tool {
 fn run(call: &Call<'_>) -> Result<Answer, Fault> {
     let toolbox = call.toolbox;
     let (days, today) = (toolbox.days(&call.execution)?, toolbox.today());
-    let accounts = toolbox.dataset.accounts();
+    let accounts = call.dataset.accounts();
     let keys = toolbox.account_keys()?;
     let rows: Vec<Vec<Cell>> = keys
         .iter()
@@ -67,7 +67,7 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
         days.map_or_else(|| "there are no data".to_owned(), |days| format!("data from {} to {}", days.start, days.end));
     draft.head.push(format!("{data}; today is {today}; version {}", toolbox.version()));
     draft.head.push(format!("metrics to begin with: {}; `find_fields` has all", CORE.join(", ")));
-    let targets = targets(toolbox, &keys);
+    let targets = targets(&call.dataset, &keys);
     if let Some((metrics, [first, last])) = &targets {
         let metrics: Vec<String> = metrics.iter().map(|name| quoted(name)).collect();
         draft.head.push(format!("targets of {}, {first} to {last}: `query` with `targets`", metrics.join(", ")));
@@ -103,8 +103,8 @@ fn run(call: &Call<'_>) -> Result<Answer, Fault> {
 
 /// Returns the metrics that have targets for some accounts, and the first and the last month of the targets; `None` if
 /// the accounts have none.
-fn targets<'a>(toolbox: &'a Toolbox, accounts: &BTreeSet<String>) -> Option<(BTreeSet<&'a str>, [String; 2])> {
-    let of_accounts = || toolbox.dataset.targets().iter().filter(|(key, _)| accounts.contains(&key.account));
+fn targets<'a>(dataset: &'a Dataset, accounts: &BTreeSet<String>) -> Option<(BTreeSet<&'a str>, [String; 2])> {
+    let of_accounts = || dataset.targets().iter().filter(|(key, _)| accounts.contains(&key.account));
     let months = || of_accounts().map(|(key, _)| key.month);
     let metrics = of_accounts().map(|(key, _)| key.metric.as_str()).collect();
     Some((metrics, [months().min()?.month(), months().max()?.month()]))

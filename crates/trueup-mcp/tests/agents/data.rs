@@ -20,7 +20,7 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    fn open(dir: TempDir) -> Self {
+    pub(crate) fn open(dir: TempDir) -> Self {
         let dataset = Arc::new(Dataset::open(dir.path().join("dataset")).unwrap());
         Self { dir, dataset }
     }
@@ -73,7 +73,7 @@ const DOCUMENT: &str = r#"{"account":"Apex","period":"September 2024","action_it
 "impact":{"value":12,"unit":"leads","display":"12 leads"}},{"title":"Later","summary":"x","action":"y","priority":"low"}],
 "deep_insights":[{"title":"Drains grow","summary":"More drains.","takeaway":"Spend more.","priority":"medium"}]}"#;
 
-fn csv(text: String) -> Source {
+pub(crate) fn csv(text: String) -> Source {
     Source::reader(FileFormat::CSV, std::io::Cursor::new(text.into_bytes()))
 }
 

@@ -9,10 +9,10 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use trueup::service::{Service, ServiceError, SignedIn};
 use trueup::{Dataset, Day, Error, Execution};
-use trueup_mcp::{Caller, Fault, HttpDoor, KnownDays, Organization, Settings, Toolbox, Visit};
+use trueup_mcp::{Caller, Fault, HttpDoor, KnownData, Organization, Settings, Toolbox, Visit};
 use trueup_server::{Door, DoorAnswer, DoorBody};
 
-/// The sets of accounts above which the days of all of them are forgotten.
+/// The sets of accounts above which what is known of all of them is forgotten.
 const MANY_SCOPES: usize = 4_096;
 
 /// The options of the door for agents.
@@ -57,7 +57,7 @@ impl AgentArgs {
             deadline: Some(service.limits().deadline),
             ..Settings::default()
         };
-        let agents = Arc::new(Agents { service: Arc::clone(service), settings, days: Mutex::default() });
+        let agents = Arc::new(Agents { service: Arc::clone(service), settings, known: Mutex::default() });
         Some(Arc::new(AgentDoor { door: HttpDoor::new(&hosts), agents }))
     }
 }
@@ -74,23 +74,23 @@ struct AgentDoor {
 struct Agents {
     service: Arc<Service>,
     settings: Settings,
-    days: Mutex<DaysOfScopes>,
+    known: Mutex<DataOfScopes>,
 }
 
-/// The days of the data of each set of accounts that was asked for, in one version. Each call would compute them again.
+/// What is known of each set of accounts that was asked for, in one version. Each call would compute it again.
 #[derive(Debug, Default)]
-struct DaysOfScopes {
+struct DataOfScopes {
     version: Weak<Dataset>,
-    by_accounts: HashMap<BTreeSet<String>, KnownDays>,
+    by_accounts: HashMap<BTreeSet<String>, KnownData>,
 }
 
 impl Agents {
-    /// Returns the days of some accounts, which are computed when they are first needed.
-    fn days(&self, dataset: &Arc<Dataset>, accounts: &BTreeSet<String>) -> KnownDays {
+    /// Returns what is known of some accounts, which is computed when it is first needed.
+    fn known(&self, dataset: &Arc<Dataset>, accounts: &BTreeSet<String>) -> KnownData {
         let version = Arc::downgrade(dataset);
-        let mut known = self.days.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if !known.version.ptr_eq(&version) || known.by_accounts.len() >= MANY_SCOPES {
-            *known = DaysOfScopes { version, by_accounts: HashMap::new() };
+            *known = DataOfScopes { version, by_accounts: HashMap::new() };
         }
         known.by_accounts.entry(accounts.clone()).or_default().clone()
     }
@@ -132,9 +132,9 @@ impl Visitor {
             accounts: organization.accounts().accounts().map(str::to_owned).collect(),
         });
         let organizations = organizations.collect();
-        let days = self.agents.days(&dataset, &keys);
+        let known = self.agents.known(&dataset, &keys);
         let caller = Caller { user: Some(self.caller.user().to_owned()), organizations, accounts: Some(keys) };
-        Ok(Toolbox::new(dataset, caller, self.agents.settings.clone()).sharing(&days))
+        Ok(Toolbox::new(dataset, caller, self.agents.settings.clone()).sharing(&known))
     }
 }
 
