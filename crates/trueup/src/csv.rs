@@ -27,10 +27,11 @@ pub fn write_rows(table: &ResultTable, out: &mut impl Write) -> io::Result<()> {
     let mut line = String::new();
     push_line(&mut line, table.columns().iter().map(|column| column.name.clone()));
     out.write_all(line.as_bytes())?;
+    let deciding = table.deciding_columns();
     for row in 0..table.len() {
         line.clear();
-        let cells = table.columns().iter().map(|column| match column.value(row) {
-            Some(value) if !column.is_over_nothing(row) => exact(value),
+        let cells = table.columns().iter().zip(&deciding).map(|(column, deciding)| match column.value(row) {
+            Some(value) if !deciding.iter().any(|column| column.is_over_nothing(row)) => exact(value),
             _ => String::new(),
         });
         push_line(&mut line, cells);

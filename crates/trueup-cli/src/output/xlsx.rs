@@ -1,8 +1,9 @@
 //! Answers as XLSX, for spreadsheets: one sheet with a frozen header, and numbers with the formats that people read.
 //!
-//! A number is the one that the JSON of the answer has. A ratio over nothing and a number that a row does not have are
-//! empty cells, as in CSV. The same answer is always the same bytes. Totals are shown as in a table: without the column
-//! that marks them for programs, and as `total` in the first column unless that has numbers.
+//! A number is the one that the JSON of the answer has. A ratio over nothing, a change from or to one, and a number
+//! that a row does not have are empty cells, as in CSV. The same answer is always the same bytes. Totals are shown as
+//! in a table: without the column that marks them for programs, and as `total` in the first column unless that has
+//! numbers.
 
 use crate::exit::Failure;
 use rust_xlsxwriter::{DocProperties, ExcelDateTime, Format, Workbook, Worksheet, XlsxError};
@@ -54,8 +55,9 @@ fn workbook(answer: &ResultTable) -> Result<Workbook, XlsxError> {
     let sheet = workbook.add_worksheet();
     sheet.set_name("answer")?.set_freeze_panes(1, 0)?;
     let header = Format::new().set_bold();
-    let shown = answer.columns().iter().skip(usize::from(answer.totals_row().is_some()));
-    for (at, column) in (0_u16..).zip(shown) {
+    let columns = answer.columns().iter().zip(answer.deciding_columns());
+    let shown = columns.skip(usize::from(answer.totals_row().is_some()));
+    for (at, (column, deciding)) in (0_u16..).zip(shown) {
         sheet.write_string_with_format(0, at, &column.name, &header)?;
         let has_days = format_of(answer.definitions(), &column.name) == Some(ValueFormat::Date);
         let plain = cell_format(answer, column);
@@ -65,7 +67,7 @@ fn workbook(answer: &ResultTable) -> Result<Workbook, XlsxError> {
             let is_total = answer.totals_row() == Some(row);
             let value = match column.value(row) {
                 _ if is_total && is_label => Some(Value::Text("total")),
-                _ if column.is_over_nothing(row) => None,
+                _ if deciding.iter().any(|column| column.is_over_nothing(row)) => None,
                 value => value,
             };
             write_cell(sheet, (number, at), value, has_days, if is_total { &bold } else { &plain })?;

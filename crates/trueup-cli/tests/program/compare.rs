@@ -46,6 +46,22 @@ fn a_number_that_a_row_does_not_have_is_null() {
     assert!(answer("table").contains('–'), "{}", answer("table"));
 }
 
+/// February has no spend. Programs take its return for 0, as the service says; people read nothing, and so no change.
+#[test]
+fn a_change_to_a_ratio_over_nothing_is_nothing() {
+    let workspace = Workspace::with_dataset();
+    let answer =
+        |format| workspace.run(&[&FEBRUARY[..], &["--fields", "roasClosed", "--format", format]].concat()).succeeded();
+    assert_eq!(
+        answer("csv"),
+        "roasClosed,roasClosed.previous,roasClosed.change,roasClosed.ratio,roasClosed.rateEffect,roasClosed.mixEffect\n\
+         ,11.171945701357465,,,,\n"
+    );
+    assert!(answer("json").contains("\"roasClosed.change\":-11.171945701357465,"), "{}", answer("json"));
+    let table = answer("table");
+    assert!(table.contains("11.17") && !table.contains("-11.17") && !table.contains("100.00%"), "{table}");
+}
+
 #[test]
 fn a_jobs_file_and_a_plan_name_the_range() {
     let workspace = Workspace::with_dataset();

@@ -3,7 +3,7 @@
 use super::exact_values::ExactValues;
 use crate::definitions::Definitions;
 use crate::memory::MemoryLease;
-use crate::query::{DateRange, ROW_TYPE};
+use crate::query::{ComparedColumn, DateRange, ROW_TYPE};
 use crate::{Day, NoRoom, StringList, money};
 use hashbrown::HashMap;
 use std::sync::Arc;
@@ -434,6 +434,34 @@ impl ResultTable {
     #[must_use]
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
+    }
+
+    /// Returns for each column the two of which one that is [over nothing](Column::is_over_nothing) in a row leaves
+    /// people nothing to read there: the column itself, twice, or, for a change and its ratio in a comparison, the
+    /// values of the metric in both ranges. JSON, Parquet and Arrow have a number there, to which such a value is 0.
+    ///
+    /// ```
+    /// use trueup_core::{Column, ResultTable, Values};
+    ///
+    /// let ratios = |value: Option<f64>| Values::Ratios([value].into_iter().collect());
+    /// let column = |name: &str, values| Column { name: name.to_owned(), values };
+    /// let answer = ResultTable::from_columns(vec![
+    ///     column("bookRate", ratios(Some(0.5))),
+    ///     column("bookRate.previous", ratios(None)),
+    ///     column("bookRate.change", Values::Numbers(vec![Some(0.5)])),
+    /// ]);
+    /// let shown = answer.deciding_columns().into_iter().map(|two| !two.iter().any(|one| one.is_over_nothing(0)));
+    /// assert_eq!(shown.collect::<Vec<bool>>(), [true, false, false]);
+    /// ```
+    #[must_use]
+    pub fn deciding_columns(&self) -> Vec<[&Column; 2]> {
+        let of_change = |column: &Column| {
+            let (metric, part) = ComparedColumn::split_with(&column.name, &self.definitions)?;
+            let is_change = matches!(part, ComparedColumn::Change | ComparedColumn::Ratio);
+            let previous = format!("{metric}{}", ComparedColumn::Previous.suffix());
+            is_change.then(|| Some([self.column(metric)?, self.column(&previous)?])).flatten()
+        };
+        self.columns.iter().map(|column| of_change(column).unwrap_or([column, column])).collect()
     }
 
     /// Returns the texts of a column; `None` if it has none, or there is no such column.

@@ -14,6 +14,8 @@ const ELLIPSIS: char = '…';
 /// The values of a result table as texts.
 pub(super) struct Cells<'a> {
     columns: Vec<(&'a Column, ColumnStyle)>,
+    /// The [columns](ResultTable::deciding_columns) that decide where each column has nothing.
+    deciding: Vec<[&'a Column; 2]>,
     definitions: &'a Definitions,
     /// The row of the totals, whose first text or day is `total`, and whose other texts are blank; `None` without
     /// totals.
@@ -25,12 +27,13 @@ impl<'a> Cells<'a> {
     /// see a line, and the row below it.
     pub(super) fn new(answer: &'a ResultTable, left_out: &[&str]) -> Self {
         let definitions = answer.definitions();
-        let shown = answer.columns().iter().skip(usize::from(answer.totals_row().is_some()));
-        let columns = shown
-            .filter(|column| !left_out.contains(&column.name.as_str()))
-            .map(|column| (column, ColumnStyle::of(definitions, &column.name)))
-            .collect();
-        Self { columns, definitions, totals_row: answer.totals_row() }
+        let columns = answer.columns().iter().zip(answer.deciding_columns());
+        let shown = columns.skip(usize::from(answer.totals_row().is_some()));
+        let (columns, deciding) = shown
+            .filter(|(column, _)| !left_out.contains(&column.name.as_str()))
+            .map(|(column, deciding)| ((column, ColumnStyle::of(definitions, &column.name)), deciding))
+            .unzip();
+        Self { columns, deciding, definitions, totals_row: answer.totals_row() }
     }
 
     /// Returns the headings of the columns.
@@ -60,11 +63,12 @@ impl<'a> Cells<'a> {
         if is_total && column == 0 && !self.are_numbers(column) {
             return text.push_str("total");
         }
+        let is_nothing = self.is_nothing(column, row);
         let (column, style) = self.columns[column];
         match column.value(row) {
             Some(Value::Text(_)) if is_total => {}
             Some(Value::Text(value)) => push_text(text, value),
-            Some(Value::Ratio(_)) if column.is_over_nothing(row) => text.push_str(NOTHING),
+            Some(_) if is_nothing => text.push_str(NOTHING),
             Some(value) => style.push(text, value),
             None => {}
         }
@@ -88,7 +92,10 @@ impl<'a> Cells<'a> {
                 let (mut least, mut most): (Option<usize>, Option<usize>) = (None, None);
                 let mut has_nothing = false;
                 for row in rows {
-                    has_nothing |= is_nothing(self.columns[column].0, row);
+                    if self.is_nothing(column, row) {
+                        has_nothing = true;
+                        continue;
+                    }
                     if least.is_none_or(|least| self.is_less(column, row, least)) {
                         least = Some(row);
                     }
@@ -100,6 +107,13 @@ impl<'a> Cells<'a> {
                 extremes.max(usize::from(has_nothing))
             }
         }
+    }
+
+    /// Returns whether the value is a ratio over nothing, a change from or to one, or a number that the row does not
+    /// have.
+    fn is_nothing(&self, column: usize, row: usize) -> bool {
+        self.columns[column].0.value(row) == Some(Value::Null)
+            || self.deciding[column].iter().any(|column| column.is_over_nothing(row))
     }
 
     /// Returns whether the number in row `a` is less than the one in row `b`.
@@ -117,11 +131,6 @@ impl<'a> Cells<'a> {
             Values::Days(_) | Values::Strings(_) => false,
         }
     }
-}
-
-/// Returns whether the value is a ratio over nothing, or a number that the row does not have.
-fn is_nothing(column: &Column, row: usize) -> bool {
-    column.is_over_nothing(row) || column.value(row) == Some(Value::Null)
 }
 
 /// Returns whether every character of a text is one column wide and printable.
