@@ -1,5 +1,5 @@
 // Made by `npm run build` in `crates/trueup-server/web`.
 [
     ("main-LYLG5DRD.css", include_bytes!("main-LYLG5DRD.css")),
-    ("main-V5LYBGOQ.js", include_bytes!("main-V5LYBGOQ.js")),
+    ("main-FHQ54FOQ.js", include_bytes!("main-FHQ54FOQ.js")),
 ]

@@ -71,7 +71,7 @@ export async function toXlsx(columns: NamedColumn[], rows: Row[], totals: Row | 
 /** Returns the place of the format of a column. */
 function formatOf(name: string, field: string, rows: Row[], dictionary: Dictionary): number {
   if (name === "start" || name === "end") return DAY;
-  if (!dictionary.isMetric(field)) return TEXT;
+  if (!dictionary.isMetric(field)) return dictionary.get(field)?.format === "date" ? DAY : TEXT;
   const format = dictionary.get(field)?.format ?? "";
   if (/(percent|ratio)$/.test(format)) return PERCENT;
   return format.endsWith("number") && rows.every((row) => Number.isInteger(row[name] ?? 0)) ? COUNT : AMOUNT;
