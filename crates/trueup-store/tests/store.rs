@@ -7,20 +7,25 @@ use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use trueup_store::files::Files;
 use trueup_store::{
     Holder, Interrupt, Publication, PublishError, ReadFault, RemoteStore, Store, location_of, open_store,
 };
+
+static SUITES: AtomicU32 = AtomicU32::new(0);
 
 /// Passes a store of each kind, which has no file yet, to a test.
 fn for_each_store(test: impl Fn(&dyn Store)) {
     let dir = tempfile::tempdir().unwrap();
     test(&*open_store(dir.path(), &Files::default()).unwrap());
 
-    let (url, objects) = ("simulation://suite/ds", Arc::new(InMemory::new()));
-    RemoteStore::register(url, "ds", objects.clone(), objects);
-    test(&*open_store(Path::new(url), &Files::default()).unwrap());
-    RemoteStore::unregister(url);
+    // Tests run at the same time, so that each needs a URL of its own.
+    let url = format!("simulation://suite-{}/ds", SUITES.fetch_add(1, Ordering::Relaxed));
+    let objects = Arc::new(InMemory::new());
+    RemoteStore::register(&url, "ds", objects.clone(), objects);
+    test(&*open_store(Path::new(&url), &Files::default()).unwrap());
+    RemoteStore::unregister(&url);
 }
 
 fn put(store: &dyn Store, name: &str, bytes: &'static str) -> bool {
