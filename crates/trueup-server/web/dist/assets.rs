@@ -1,5 +1,5 @@
 // Made by `npm run build` in `crates/trueup-server/web`.
 [
     ("main-LYLG5DRD.css", include_bytes!("main-LYLG5DRD.css")),
-    ("main-FHQ54FOQ.js", include_bytes!("main-FHQ54FOQ.js")),
+    ("main-XOWFK6AE.js", include_bytes!("main-XOWFK6AE.js")),
 ]

@@ -1,5 +1,6 @@
 // An answer as XLSX, as `trueup query -o answer.xlsx` formats it: a frozen header, the formats of the fields, and the totals in bold.
 
+import { exported } from "./csv";
 import type { Dictionary } from "./dictionary";
 import type { Row } from "./question";
 import type { NamedColumn } from "./rows";
@@ -33,7 +34,7 @@ export function sheetFault(rows: Row[]): string | null {
 export async function toXlsx(columns: NamedColumn[], rows: Row[], totals: Row | null, dictionary: Dictionary): Promise<Blob> {
   const formats = columns.map(({ name, field }) => formatOf(name, field, rows, dictionary));
   const line = (cells: string[]) => `<row>${cells.join("")}</row>`;
-  const cells = (row: Row, isBold: boolean) => line(columns.map(({ name }, at) => cell(row[name], formats[at]!, isBold)));
+  const cells = (row: Row, isBold: boolean) => line(columns.map(({ name }, at) => cell(exported(row, name), formats[at]!, isBold)));
   const header = line(columns.map(({ label }) => cell(label, TEXT, true)));
   const first = columns[0]?.name ?? "";
   const last = totals && cells(first in totals ? totals : { ...totals, [first]: "Total" }, true);
