@@ -159,10 +159,7 @@ impl Dataset {
     pub(crate) fn plan(&self, query: &EventsQuery) -> Result<Plan, QueryError> {
         let _span = tracing::debug_span!("plan").entered();
         let last_day = query.cohort.map_or(Day::MAX, |_| self.last_event_bound());
-        let plan = Plan::new(&self.own_query(query), self.stored_columns(), last_day)?;
-        // The plan knows the columns of all accounts.
-        self.check_names(query)?;
-        Ok(plan)
+        Plan::new(&self.own_query(query), self.stored_columns(), self.columns(), last_day)
     }
 
     /// Answers a query.

@@ -134,15 +134,20 @@ pub(crate) enum SortSource {
 }
 
 impl Plan {
-    /// Resolves `query` for a dataset whose events have `columns` in addition to the required ones. No event is after
-    /// `last_day`.
+    /// Resolves `query` for a dataset whose events have `columns` in addition to the required ones, and which lets the
+    /// query name the columns `named`. No event is after `last_day`.
     ///
     /// # Errors
     /// Returns the first fault in this order, on which clients rely: fields, range, columns to sort by, unknown names,
     /// filter, a condition on a metric that only cohorts have, span.
-    pub(crate) fn new(query: &EventsQuery, columns: &BTreeSet<String>, last_day: Day) -> Result<Self, QueryError> {
+    pub(crate) fn new(
+        query: &EventsQuery,
+        columns: &BTreeSet<String>,
+        named: &BTreeSet<String>,
+        last_day: Day,
+    ) -> Result<Self, QueryError> {
         query.check()?;
-        query.check_names(columns)?;
+        query.check_names(named)?;
         let plan = Self::resolve(query, columns, last_day, true)?;
         check_span(query)?;
         let totals = query.totals.then(|| Self::of_totals(query, columns, last_day)).transpose()?.map(Box::new);

@@ -5,6 +5,11 @@ use crate::query::{CompiledPatterns, EventsQuery, Filter, FilterFault, FilterLim
 use crate::{Interrupt, Interruption};
 use std::collections::BTreeSet;
 
+/// Plans a query for events with these columns, all of which it may name.
+fn plan_of(query: &EventsQuery, columns: &BTreeSet<String>) -> Result<Plan, QueryError> {
+    Plan::new(query, columns, columns, Day::MAX)
+}
+
 /// Returns the fault of a query for `fields`, whose range is `reversed` or, if not, longer than the attribution window.
 fn refusal(fields: &[&str], reversed: bool, filter: Option<Filter>) -> Option<QueryError> {
     let (early, late) = (Day::from_number(20_000), Day::from_number(20_365));
@@ -13,7 +18,7 @@ fn refusal(fields: &[&str], reversed: bool, filter: Option<Filter>) -> Option<Qu
     if let Some(filter) = filter {
         query = query.filter(filter);
     }
-    Plan::new(&query, &BTreeSet::new(), Day::MAX).err()
+    plan_of(&query, &BTreeSet::new()).err()
 }
 
 fn no_number() -> Filter {
@@ -39,7 +44,7 @@ fn unknown_names_are_refused_all_at_once() {
     let query = EventsQuery::new(["crew", "leads", "colour", "zip", "leeds"], day, day)
         .filter(Filter::equals("campain", "x").and(Filter::equals("leeds", "x")).and(no_number()));
     let columns = BTreeSet::from(["crew".to_owned()]);
-    let message = Plan::new(&query, &columns, Day::MAX).unwrap_err().to_string();
+    let message = plan_of(&query, &columns).unwrap_err().to_string();
     assert_eq!(
         message,
         "neither the dictionary nor the dataset knows `colour`, `leeds` (did you mean `leads`?), `campain` (did you mean \
@@ -49,7 +54,12 @@ fn unknown_names_are_refused_all_at_once() {
     assert_eq!(refusal(&["colour"], true, None), Some(QueryError::MissingMetric));
     assert!(matches!(refusal(&["colour", "leads"], true, None), Some(QueryError::ReversedRange { .. })));
     assert!(matches!(refusal(&["colour", "leads"], false, Some(no_number())), Some(QueryError::UnknownFields { .. })));
-    assert!(matches!(Plan::new(&query.allow_unknown(true), &columns, Day::MAX), Err(QueryError::Filter { .. })));
+    assert!(matches!(plan_of(&query.allow_unknown(true), &columns), Err(QueryError::Filter { .. })));
+    // A column that may not be named is unknown, whatever its filter.
+    let hidden = EventsQuery::new(["crew", "leads"], day, day).filter(no_number());
+    let plan = |named: &BTreeSet<String>| Plan::new(&hidden, &columns, named, Day::MAX);
+    assert!(matches!(plan(&columns), Err(QueryError::Filter { .. })));
+    assert!(matches!(plan(&BTreeSet::new()), Err(QueryError::UnknownFields { .. })));
 }
 
 #[test]
@@ -64,7 +74,7 @@ fn a_refused_filter_names_the_field_at_fault() {
 fn a_field_that_is_selected_twice_is_returned_once() {
     let day = Day::from_number(20_000);
     let query = EventsQuery::new(["leads", "zip", "leads", "zip", "crew", "crew"], day, day).interval(Interval::Day);
-    let plan = Plan::new(&query.allow_unknown(true), &BTreeSet::from(["zip".to_owned()]), Day::MAX);
+    let plan = plan_of(&query.allow_unknown(true), &BTreeSet::from(["zip".to_owned()]));
     assert_eq!(plan.map(|plan| (plan.output.len(), plan.dimensions.len(), plan.blank.len())).ok(), Some((3, 1, 1)));
 }
 
@@ -73,7 +83,7 @@ fn only_dimensions_that_some_table_has_make_groups() {
     let day = Day::from_number(20_000);
     // Spend has campaigns even if events have none. No table has a crew, and no event has a ZIP.
     let query = EventsQuery::new(["crew", "campaign", "zip", "leads", "date"], day, day).allow_unknown(true);
-    let plan = Plan::new(&query, &BTreeSet::new(), Day::MAX);
+    let plan = plan_of(&query, &BTreeSet::new());
     let names = |dimensions: &[DimensionRef]| dimensions.iter().map(|d| d.name.clone()).collect::<Vec<_>>().join(",");
     let found = plan.map(|plan| (names(&plan.dimensions), names(&plan.blank), plan.unknown_fields));
     assert_eq!(found.ok(), Some(("campaign,date".to_owned(), "crew,zip".to_owned(), vec!["crew".to_owned()])));
@@ -84,7 +94,7 @@ fn a_blank_dimension_makes_spend_read_every_number() {
     let day = Day::from_number(20_000);
     let spend = |fields: &[&str]| {
         let query = EventsQuery::new(fields.iter().copied(), day, day).allow_unknown(true);
-        let plan = Plan::new(&query, &BTreeSet::new(), Day::MAX);
+        let plan = plan_of(&query, &BTreeSet::new());
         plan.map(|plan| plan.spend_projection.columns(false)).ok()
     };
     assert_eq!(spend(&["clicks"]), Some(vec!["clicks"]));
@@ -103,8 +113,7 @@ fn a_plan_does_not_compile_a_pattern_again() {
     // From here on no pattern compiles.
     interrupt.cancel();
     let query = EventsQuery::new(["leads"], day, day).patterns(limits.into_patterns());
-    let plan =
-        |pattern| Plan::new(&query.clone().filter(Filter::field("zip", matches(pattern))), &BTreeSet::new(), Day::MAX);
+    let plan = |pattern| plan_of(&query.clone().filter(Filter::field("zip", matches(pattern))), &BTreeSet::new());
     assert!(plan("^1").is_ok());
     let fault = FilterFault::Interrupted(Interruption::Canceled);
     assert_eq!(plan("^2").err(), Some(QueryError::Filter { field: "zip".to_owned(), fault }));
